@@ -1,0 +1,1 @@
+"""Speed and memory, each as a ratio against a stated reference in the same run."""

@@ -1,0 +1,1 @@
+"""Expected Anomaly Posterior: score, compare and curate synthetic anomalies."""

@@ -1,0 +1,106 @@
+"""From the tables a person has to the Problem the evaluators need."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Literal
+
+import numpy as np
+
+from eap_core.errors import DataError, SettingsError, listed
+from eap_core.problem import ASSUMED_RATE, Problem
+from eap_core.table import Floats, Labels, Table
+
+Scale = Literal["standard", "none"]
+_SMALL_SPREAD = 0.001  # columns that vary less are centred, not scaled
+
+
+def problem_from_tables(
+    normals: Table,
+    candidates: Table,
+    anomalies: Table | None = None,
+    *,
+    scale: Scale = "standard",
+    assumed_rate: float | None = None,
+) -> Problem:
+    """Match the tables' columns by name, drop what never varies, standardise, validate.
+
+    ``normals`` may itself hold both classes in a label column; then ``anomalies`` is added to them.
+    """
+    parts = [normals] if anomalies is None else [normals, anomalies.ordered_like(normals.columns)]
+    candidates = candidates.ordered_like(normals.columns)
+    train = np.concatenate([part.values for part in parts])
+    labels = np.concatenate(
+        [_labels_of(part, default=position) for position, part in enumerate(parts)]
+    )
+    rate, warnings = _rate(labels, assumed_rate)
+    varies = np.ptp(train, axis=0) > 0
+    if not varies.any():
+        raise DataError(
+            f"all {len(train):,} training rows are identical — at least one column must vary"
+        )
+    constant = [name for name, keep in zip(normals.columns, varies, strict=True) if not keep]
+    if constant:
+        warnings += (
+            f"{normals.source}: {listed(constant)} never varies in the training data — "
+            "carries nothing and is left out",
+        )
+    centre, spread = _standardisation(train[:, varies], scale)
+    return Problem(
+        x_train=(train[:, varies] - centre) / spread,
+        y_train=labels,
+        x_candidates=(candidates.values[:, varies] - centre) / spread,
+        ids=candidates.ids,
+        train_ids=_distinct(parts),
+        columns=tuple(name for name, keep in zip(normals.columns, varies, strict=True) if keep),
+        rate=rate,
+        centre=centre,
+        spread=spread,
+        notes=sum((part.notes for part in [*parts, candidates]), ()),
+        warnings=sum((part.warnings for part in [*parts, candidates]), ()) + warnings,
+    )
+
+
+def _labels_of(part: Table, default: int) -> Labels:
+    if part.labels is None:
+        return np.full(len(part), default, dtype=np.int8)
+    if default == 1 and not part.labels.all():
+        raise DataError(
+            f"{part.source} is given as anomalies but holds rows labelled 0 — remove them, or give "
+            "the file as training data"
+        )
+    return part.labels
+
+
+def _rate(labels: Labels, assumed: float | None) -> tuple[float, tuple[str, ...]]:
+    if assumed is not None and not 0 < assumed < 0.5:
+        raise SettingsError(
+            f"an assumed share of anomalies of {assumed:g} is not possible — "
+            "it must lie above 0 and below 0.5"
+        )
+    if labels.any():
+        return float(labels.mean()), ()
+    rate = assumed or ASSUMED_RATE
+    return rate, (
+        "there are no real anomalies: the prior, the threshold and k cannot be learned — an "
+        f"anomaly rate of {rate:g} is assumed for the first two, and k keeps its prior, which "
+        "draws the balls wide; state the rate you expect, or add a few real anomalies",
+    )
+
+
+def _standardisation(train: Floats, scale: Scale) -> tuple[Floats, Floats]:
+    d = train.shape[1]
+    if scale == "none":
+        return np.zeros(d), np.ones(d)
+    spread = train.std(axis=0, ddof=1)
+    return train.mean(axis=0), np.where(spread < _SMALL_SPREAD, 1.0, spread)
+
+
+def _distinct(parts: list[Table]) -> tuple[str, ...]:
+    """Training ids; an id that stands in both tables is told apart by its file."""
+    counts = Counter(name for part in parts for name in part.ids)
+    return tuple(
+        name if counts[name] == 1 else f"{part.source}:{name}"
+        for part in parts
+        for name in part.ids
+    )

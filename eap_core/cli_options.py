@@ -1,0 +1,107 @@
+"""The options that several commands share, each group turned into one object."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from eap_core.assemble import Scale
+from eap_core.inputs import Files
+from eap_core.posterior import Prior
+from eap_core.settings import CONVENTIONS, Settings
+
+Command = Callable[..., None]
+Convention = Literal["authors", "paper"]
+
+
+def input_options(
+    train: Annotated[
+        Path | None, typer.Option(help="Training data with a label column: 0 normal, 1 anomaly.")
+    ] = None,
+    normals: Annotated[Path | None, typer.Option(help="Normal rows, instead of --train.")] = None,
+    anomalies: Annotated[
+        Path | None, typer.Option(help="Real anomalies, beside --normals.")
+    ] = None,
+    candidates: Annotated[
+        Path | None, typer.Option(help="The synthetic anomalies to score.")
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option(help="The label column of --train; found if not given.")
+    ] = None,
+    id_column: Annotated[
+        str | None, typer.Option("--id", help="The id column; found if not given.")
+    ] = None,
+    scale: Annotated[Scale, typer.Option(help="Standardise the columns, or not.")] = "standard",
+    assumed_rate: Annotated[
+        float | None,
+        typer.Option(help="Share of anomalies to assume where no real ones are given (0.05)."),
+    ] = None,
+) -> Files:
+    return Files(train, normals, anomalies, candidates, label, id_column, scale, assumed_rate)
+
+
+def settings_options(
+    subsets: Annotated[
+        int | None,
+        typer.Option(
+            help="Random subsets to average over (100; 0 is one pass, as in the paper convention)."
+        ),
+    ] = None,
+    convention: Annotated[
+        Convention, typer.Option(help="As the authors' code computes, or as the paper's text.")
+    ] = "authors",
+    detector: Annotated[
+        str, typer.Option(help="The pyod detector behind P(y|x), by the name of its module.")
+    ] = "iforest",
+    k: Annotated[
+        int | None, typer.Option("--k", help="Neighbours; learned from the anomalies if not given.")
+    ] = None,
+    refit: Annotated[
+        bool, typer.Option("--refit", help="Fit the detector anew on each subset (slow).")
+    ] = False,
+) -> Settings:
+    chosen = replace(CONVENTIONS[convention], detector=detector, k=k, refit=refit)
+    return chosen if subsets is None else replace(chosen, subsets=subsets)
+
+
+def prior_option(
+    prior: Annotated[
+        float | None,
+        typer.Option(help="Expected share of anomalies, below 0.5 (m/n if not given)."),
+    ] = None,
+) -> Prior | None:
+    return None if prior is None else Prior.of_rate(prior)
+
+
+def with_options(**groups: Callable[..., Any]) -> Callable[[Command], Command]:
+    """Give a command the options of each group; it receives what the group's function returns."""
+
+    def decorate(command: Command) -> Command:
+        own = inspect.signature(command, eval_str=True).parameters
+        shared = {
+            name: inspect.signature(group, eval_str=True).parameters
+            for name, group in groups.items()
+        }
+
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            made = {
+                name: group(**{option: given.pop(option) for option in shared[name]})
+                for name, group in groups.items()
+            }
+            command(**given, **made)
+
+        arguments = [p for p in own.values() if p.name not in groups]
+        options = [p for group in shared.values() for p in group.values()]
+        merged = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in [*options, *arguments]]
+        run.__signature__ = inspect.Signature(merged)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in merged}
+        return run
+
+    return decorate

@@ -1,0 +1,108 @@
+"""What the command line shows: progress and tables on a terminal, plain output in a pipe."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from eap_core.explain import Explanation
+from eap_core.progress import Progress, silent
+
+
+@contextmanager
+def progress_bar(quiet: bool = False) -> Iterator[Progress]:
+    """A bar with the time left on a terminal's standard error; silence otherwise."""
+    if quiet or not sys.stderr.isatty():
+        yield silent
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description:<12}"), BarColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting", total=1.0)
+
+        def report(share: float, step: str) -> None:
+            bar.update(task, completed=share, description=step)
+
+        yield report
+
+
+def say(*lines: str) -> None:
+    """Notes and warnings, on standard error."""
+    for line in lines:
+        sys.stderr.write(f"{printable(line)}\n")
+
+
+def write(text: str) -> None:
+    """Results, on standard output."""
+    sys.stdout.write(text)
+
+
+def write_json(value: Any) -> None:
+    write(json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+
+
+def write_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A table for people; text in it is data, never markup."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    cells = [[_cell(value) for value in row] for row in rows]
+    for j, name in enumerate(columns):
+        numeric = any(isinstance(row[j], _Number) for row in cells)
+        table.add_column(Text(printable(name)), justify="right" if numeric else "left")
+    for row in cells:
+        table.add_row(*(Text(str(value)) for value in row))
+    Console().print(table)
+
+
+def explanation(found: Explanation) -> str:
+    """The explanation of a score as a short page of text."""
+    lines = [
+        f"{printable(found.id)}: {found.category}",
+        found.sentence,
+        "",
+        f"score     φ = {found.eap:.4f}, rank {found.rank:,} of {found.of:,}",
+        f"          = {found.weight:.3f} × {found.p_y:.3f} + {1 - found.weight:.3f} × "
+        f"{found.prior:.3f}   (evidence × looks anomalous + rest × prior)",
+        f"evidence  N = {found.observations:.3f} training rows' worth; covered in "
+        f"{found.covered:.0%} of the passes (k = {found.k:,})",
+    ]
+    if found.covering and found.radius is not None:
+        lines.append(
+            f"covered   by the ball of {printable(found.covering.id)}: radius {found.radius:.3f}, "
+            f"distance {found.covering.distance:.3f}"
+        )
+    near = ", ".join(f"{printable(n.id)} ({n.distance:.3f})" for n in found.nearest_normals)
+    lines.append(f"nearest   normals: {near}")
+    if found.nearest_anomaly:
+        lines.append(
+            f"          real anomaly: {printable(found.nearest_anomaly.id)} "
+            f"({found.nearest_anomaly.distance:.3f})"
+        )
+    return "\n".join(lines) + "\n"
+
+
+class _Number(str):
+    """A number that has been written out."""
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return _Number(f"{value:.4g}")
+    if isinstance(value, int):
+        return _Number(f"{value:,}")
+    return printable(str(value))
+
+
+def printable(text: str) -> str:
+    """Without control characters, which could rewrite the terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -1,0 +1,97 @@
+"""Unsupervised detectors of pyod, by name, as probabilities."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eap_core.errors import SettingsError, shown
+from eap_core.table import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Detector:
+    """A fitted detector whose scores of the training rows span [0, 1]."""
+
+    model: Any
+    low: float
+    high: float
+
+    def probability(self, rows: Floats) -> Floats:
+        """Scores mapped linearly so that the training rows span [0, 1], cut to that range."""
+        return self._scaled(_finite(self.model.decision_function(rows)))
+
+    def training_probability(self) -> Floats:
+        """The same for the rows it was fitted on, without scoring them again."""
+        return self._scaled(_finite(self.model.decision_scores_))
+
+    def _scaled(self, scores: Floats) -> Floats:
+        span = self.high - self.low
+        return np.clip((scores - self.low) / (span if span > 0 else 1.0), 0.0, 1.0)
+
+
+def fit(name: str, rows: Floats, seed: int) -> Detector:
+    """Fit the pyod detector of that module name with its default settings."""
+    kind = _class(name)
+    options = {"random_state": seed} if "random_state" in inspect.signature(kind).parameters else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # third-party notices about their own internals
+        try:
+            model = kind(**options).fit(rows)
+            scores = _finite(model.decision_scores_)
+        except SettingsError:
+            raise
+        except Exception as error:
+            raise SettingsError(
+                f"the detector {shown(name)} cannot be fitted on these {len(rows):,} rows "
+                f"({shown(str(error))}) — choose another, for example iforest"
+            ) from error
+    return Detector(model, float(scores.min()), float(scores.max()))
+
+
+def names() -> list[str]:
+    """The modules of pyod that can be asked for."""
+    import pyod.models  # slow to import: only when a detector is needed
+
+    return sorted(m.name for m in pkgutil.iter_modules(pyod.models.__path__) if m.name[0] != "_")
+
+
+def _class(name: str) -> Any:
+    if name not in names():
+        raise SettingsError(
+            f"pyod has no detector {shown(name)} — for example iforest, knn, lof, ecod, copod, "
+            "hbos, pca, inne, gmm or ocsvm"
+        )
+    try:
+        module = importlib.import_module(f"pyod.models.{name}")
+    except ImportError as error:
+        raise SettingsError(
+            f"the detector {shown(name)} needs a package that is not installed "
+            f"({shown(str(error))}) — choose another, for example iforest"
+        ) from error
+    found = [
+        member
+        for _, member in inspect.getmembers(module, inspect.isclass)
+        if member.__module__ == module.__name__ and hasattr(member, "decision_function")
+    ]
+    by_name = [member for member in found if _plain(member.__name__) == _plain(name)]
+    if not by_name:
+        raise SettingsError(f"{shown(name)} of pyod is no detector of its own — choose another")
+    return by_name[0]
+
+
+def _finite(scores: Floats) -> Floats:
+    out = np.asarray(scores, dtype=np.float64)
+    if not np.isfinite(out).all():
+        raise SettingsError("the detector gave scores that are not finite — choose another")
+    return out
+
+
+def _plain(name: str) -> str:
+    return name.casefold().replace("_", "")

@@ -1,0 +1,71 @@
+"""Which character separates the columns of a text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from eap_core.errors import DataError
+from eap_core.readers.csv_records import lines_of, records
+
+DELIMITERS = (",", ";", "\t", "|")
+_SAMPLE = 50
+_NUMBER_LIKE = re.compile(r"\s*[+-]?[\d.,]*\d[\d.,]*([eE][+-]?\d+)?\s*")
+
+
+class _Trial(NamedTuple):
+    """How well one delimiter explains the first records; the largest wins."""
+
+    consistent: bool
+    number_share: float
+    width: int
+    header: tuple[str, ...]
+
+
+def find_dialect(data: bytes, source: str, encoding: str = "utf-8") -> tuple[str, tuple[str, ...]]:
+    """The delimiter and the header; a text that no delimiter divides is one column."""
+    trials = {mark: _trial(data, mark, source, encoding) for mark in DELIMITERS}
+    dividing = {mark: trial for mark, trial in trials.items() if trial.width > 1}
+    if dividing:
+        delimiter = max(dividing, key=lambda mark: dividing[mark][:3])
+        return delimiter, dividing[delimiter].header
+    delimiter = DELIMITERS[0]
+    first = _header(data, delimiter, source, encoding)
+    if not first:
+        raise DataError(f"{source} contains no data, only blank lines — export it again")
+    return delimiter, first
+
+
+def _trial(data: bytes, delimiter: str, source: str, encoding: str) -> _Trial:
+    found, whole = _sample(data, delimiter, source, encoding)
+    if not found:
+        return _Trial(False, 0.0, 0, ())
+    header, body = found[0], found[1:]
+    consistent = whole and all(len(values) == len(header) for values in body)
+    cells = [cell for values in body for cell in values]
+    numbers = sum(_NUMBER_LIKE.fullmatch(cell) is not None for cell in cells)
+    return _Trial(consistent, numbers / max(1, len(cells)), len(header), tuple(header))
+
+
+def _sample(
+    data: bytes, delimiter: str, source: str, encoding: str
+) -> tuple[list[list[str]], bool]:
+    """The first records and whether they could be taken apart with this delimiter."""
+    found: list[list[str]] = []
+    try:
+        for values in islice(_filled(data, delimiter, source, encoding), _SAMPLE):
+            found.append(values)
+    except DataError:
+        return found, False
+    return found, True
+
+
+def _header(data: bytes, delimiter: str, source: str, encoding: str) -> tuple[str, ...]:
+    return tuple(next(_filled(data, delimiter, source, encoding), ()))
+
+
+def _filled(data: bytes, delimiter: str, source: str, encoding: str) -> Iterator[list[str]]:
+    found = records(lines_of(data, encoding), delimiter, source)
+    return (record.values for record in found if record.values)

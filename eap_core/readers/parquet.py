@@ -1,0 +1,124 @@
+"""Tables in Parquet files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from eap_core.errors import DataError, shown
+from eap_core.readers.assemble import table_from
+from eap_core.readers.contents import Contents, row_places
+from eap_core.readers.limits import MAX_TEXT, excess
+from eap_core.readers.names import check_names
+from eap_core.readers.number_text import first_true
+from eap_core.readers.remarks import Asked, Remarks, source_name
+from eap_core.readers.typed import check_text, convert_typed, is_numeric, is_text
+from eap_core.table import Table
+
+_SHOWN = 5
+# Everything pyarrow raises for a damaged file; a name that is no UTF-8 is a ValueError.
+_DAMAGED = (pa.ArrowException, OSError, ValueError, OverflowError)
+
+
+def read_parquet(path: Path, asked: Asked) -> Table:
+    """Check what the footer says, then read the columns that can be used."""
+    remarks = Remarks(source_name(path))
+    try:
+        columns = _columns(path, asked, remarks)
+    except DataError:
+        raise
+    except _DAMAGED:
+        raise DataError(
+            f"{remarks.source} is a damaged or incomplete Parquet file — export it again"
+        ) from None
+    return table_from(Contents(path, columns, row_places, remarks), asked, convert_typed)
+
+
+def _columns(path: Path, asked: Asked, remarks: Remarks) -> dict[str, pa.ChunkedArray]:
+    with pq.ParquetFile(path) as file:
+        schema, footer = file.schema_arrow, file.metadata
+    _check_size(footer, len(schema), remarks)
+    check_names(schema.names, remarks)
+    odd = [field for field in schema if not _is_accepted(field, asked)]
+    wanted = [field.name for field in schema if field not in odd]
+    _check_chunks(footer, set(wanted))
+    texts = [name for name in wanted if is_text(_value_type(schema.field(name).type))]
+    # As dictionaries, because a text written once can stand in a million rows.
+    with pq.ParquetFile(path, metadata=footer, read_dictionary=texts) as file:
+        table = file.read(columns=wanted)
+    if odd:
+        raise _refusal(odd, table, asked, remarks)
+    return {name: _usable(name, table.column(name), remarks) for name in wanted}
+
+
+def _check_size(footer: pq.FileMetaData, width: int, remarks: Remarks) -> None:
+    if not footer.num_rows:
+        raise DataError(f"{remarks.source} has no rows — export it again with its rows")
+    if too_much := excess(footer.num_rows, width):
+        raise DataError(f"{remarks.source} has {too_much} — split the file")
+
+
+def _is_accepted(field: pa.Field, asked: Asked) -> bool:
+    kind = _value_type(field.type)
+    travels = pa.types.is_temporal(kind) and field.name in asked.exclude
+    return bool(is_numeric(kind) or is_text(kind) or travels)
+
+
+def _refusal(odd: list[pa.Field], table: pa.Table, asked: Asked, remarks: Remarks) -> DataError:
+    """One error for all columns of other types and for what is missing beside them."""
+    found = [f"column {shown(field.name)} is of the type {shown(str(field.type))}" for field in odd]
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if column.null_count and name not in asked.exclude:
+            [place] = row_places([first_true(pc.is_null(column)) or 0])
+            found.append(f"column {shown(name)} has a missing value in {place}")
+    more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
+    return DataError(
+        f"{remarks.source}: {'; '.join(found[:_SHOWN])}{more} — numbers, true/false and text are "
+        "accepted: convert or remove these columns (times can also be excluded)"
+    )
+
+
+def _check_chunks(footer: pq.FileMetaData, wanted: set[str]) -> None:
+    """A damaged footer may promise few rows and let each column hold millions."""
+    groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
+    if sum(group.num_rows for group in groups) != footer.num_rows:
+        raise ValueError("row groups do not add up")
+    for group in groups:
+        for j in range(group.num_columns):
+            chunk = group.column(j)
+            if chunk.path_in_schema in wanted and chunk.num_values != group.num_rows:
+                raise ValueError("a column does not fit its row group")
+
+
+def _usable(name: str, column: pa.ChunkedArray, remarks: Remarks) -> pa.ChunkedArray:
+    """Text and numbers without dictionaries, times as text."""
+    kind = _value_type(column.type)
+    if is_text(kind) and _bytes_of(column) > MAX_TEXT:
+        raise DataError(
+            f"{remarks.source}: the text in column {shown(name)} has more than {MAX_TEXT:,} "
+            "bytes — remove the column"
+        )
+    if is_text(kind) or pa.types.is_temporal(kind):
+        column = pc.cast(column, pa.string())
+        column.validate(full=True)  # text from a file may be no UTF-8
+        check_text(name, column, remarks)
+        return column
+    return pc.cast(column, kind)
+
+
+def _bytes_of(column: pa.ChunkedArray) -> int:
+    total = 0
+    for chunk in column.chunks:
+        if pa.types.is_dictionary(chunk.type):
+            lengths = pc.take(pc.binary_length(chunk.dictionary), chunk.indices)
+        else:
+            lengths = pc.binary_length(chunk)
+        total += pc.sum(pc.cast(lengths, pa.int64())).as_py() or 0
+    return total
+
+
+def _value_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind

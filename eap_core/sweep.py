@@ -1,0 +1,66 @@
+"""How much the scores hang on the prior (the paper's question 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import kendalltau
+
+from eap_core.errors import SettingsError
+from eap_core.evidence import Evidence
+from eap_core.posterior import Posterior, Prior
+from eap_core.problem import Problem
+from eap_core.ranking import best_first
+from eap_core.table import Floats
+
+RATES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4)
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """Scores under several priors; each row of ``scores`` belongs to one of ``rates``.
+
+    ``kendall`` and ``overlap`` compare each with the default, m/n: agreement of the whole order,
+    and the share of the best ``top`` candidates that both have.
+    """
+
+    rates: tuple[float, ...]
+    default: float
+    top: int
+    scores: Floats
+    kendall: Floats
+    overlap: Floats
+
+
+def sweep(
+    problem: Problem,
+    evidence: Evidence,
+    rates: Sequence[float] | None = None,
+    top: int | None = None,
+) -> Sweep:
+    """Score the same evidence under each prior; α0 = rate, β0 = 1 − rate."""
+    chosen = (*RATES, problem.rate) if rates is None else tuple(rates)
+    if not chosen:
+        raise SettingsError("no priors are given — give at least one share of anomalies")
+    l = len(problem.ids)  # noqa: E741 -- the formulas' name
+    top = min(l, max(1, round(l / 3))) if top is None else top
+    if not 1 <= top <= l:
+        raise SettingsError(f"the best {top} of {l} candidates cannot be compared — 1 to {l} can")
+
+    def under(rate: float) -> Floats:
+        return Posterior.of(evidence.averaged, Prior.of_rate(rate)).mean
+
+    default = under(problem.rate)
+    best = set(best_first(default, problem.ids)[:top])
+    scores = np.array([under(rate) for rate in chosen])
+    overlap = [len(best & set(best_first(row, problem.ids)[:top])) / top for row in scores]
+    kendall = [agreement(row, default) for row in scores]
+    return Sweep(chosen, problem.rate, top, scores, np.array(kendall), np.array(overlap))
+
+
+def agreement(a: Floats, b: Floats) -> float:
+    """Kendall's τ; two orders of which one is all ties agree only if both are."""
+    tau = float(kendalltau(a, b).statistic)
+    return float(np.ptp(a) == np.ptp(b)) if np.isnan(tau) else tau

@@ -1,0 +1,76 @@
+"""Rows with named numeric columns, as a reader hands them over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from eap_core.errors import DataError, listed, shown
+
+Floats = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """``values[i, j]`` is the number in row ``ids[i]`` and column ``columns[j]``.
+
+    ``labels`` are 0 (normal) and 1 (anomaly) where the file had a label column; ``extras`` are the
+    text columns that are no features and travel to the export; ``notes`` say how the file was
+    read wherever a reader had to choose, ``warnings`` what a person should look at.
+    """
+
+    source: str
+    columns: tuple[str, ...]
+    values: Floats
+    ids: tuple[str, ...]
+    labels: Labels | None = None
+    extras: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def ordered_like(self, columns: tuple[str, ...]) -> Table:
+        """The same rows with exactly ``columns`` in that order, matched by name."""
+        if self.columns == columns:
+            return self
+        missing = [name for name in columns if name not in self.columns]
+        if missing:
+            raise DataError(self._missing(missing, columns))
+        position = {name: j for j, name in enumerate(self.columns)}
+        spare = [name for name in self.columns if name not in columns]
+        kept = {
+            name: tuple(f"{value:.17g}" for value in self.values[:, position[name]])
+            for name in spare
+        }
+        warnings = self.warnings
+        if spare:
+            warnings += (
+                f"{self.source}: {listed(spare)} is not in the training data — "
+                "ignored for the score, kept in the export",
+            )
+        return replace(
+            self,
+            columns=columns,
+            values=self.values[:, [position[name] for name in columns]],
+            extras={**self.extras, **kept},
+            warnings=warnings,
+        )
+
+    def _missing(self, missing: list[str], columns: tuple[str, ...]) -> str:
+        near = {name.strip().casefold(): name for name in self.columns if name not in columns}
+        hints = [
+            f"did you mean {shown(name)} for {shown(near[name.strip().casefold()])}?"
+            for name in missing
+            if name.strip().casefold() in near
+        ]
+        advice = " ".join(hints) or f"it has {listed(list(self.columns))}"
+        return (
+            f"{self.source} lacks the column {listed(missing)} of the training data — {advice} "
+            "Rename the columns so that both files use the same names"
+        )

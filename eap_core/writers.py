@@ -1,0 +1,64 @@
+"""Score tables as files: CSV that a spreadsheet cannot be tricked with, and Parquet."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eap_core.errors import DataError, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# A spreadsheet runs text that starts like this; one quote in front makes it text again. Cells that
+# already carry such quotes get one more, so that reading can always take exactly one away.
+_FORMULA = re.compile(r"'*[=+\-@\t\r＝＋－＠]")
+
+
+def neutral(text: str) -> str:
+    """The text, with a quote in front where a spreadsheet would take it for a formula."""
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def original(text: str) -> str:
+    """The text before it was made neutral."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+
+
+def csv_text(frame: pd.DataFrame) -> str:
+    """CSV with full-precision numbers and neutral text, the same on every system."""
+    safe = frame.copy()
+    for name in safe.columns[[not _numeric(frame[c]) for c in frame.columns]]:
+        safe[name] = [neutral(str(value)) for value in safe[name]]
+    safe.columns = [neutral(str(name)) for name in safe.columns]
+    return str(safe.to_csv(index=False, lineterminator="\n"))
+
+
+def write_frame(frame: pd.DataFrame, path: Path) -> None:
+    """Write CSV or Parquet by the file's ending, whole or not at all."""
+    if path.suffix.lower() not in (".csv", ".parquet"):
+        raise DataError(
+            f"{shown(path.name)} cannot be written — the output must end in .csv or .parquet"
+        )
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            if path.suffix.lower() == ".csv":
+                file.write(csv_text(frame).encode())
+            else:
+                frame.to_parquet(file, index=False)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(file.name).chmod(0o644)
+        Path(file.name).replace(path)
+    except OSError as error:
+        raise DataError(
+            f"{shown(path.name)} cannot be written ({error.strerror}) — check that the folder "
+            "exists, may be written to and has room"
+        ) from error
+
+
+def _numeric(column: pd.Series) -> bool:
+    return column.dtype.kind in "iufb"

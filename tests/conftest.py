@@ -1,0 +1,52 @@
+"""Problems that the tests share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eap_core.problem import Problem
+
+SHARED = Path(__file__).parents[2] / "shared"
+
+
+def make_problem(
+    seed: int = 0, normals: int = 60, anomalies: int = 5, each: int = 10, columns: int = 3
+) -> Problem:
+    """A cloud of normals, real anomalies beside it, and candidates of the three kinds.
+
+    The first ``each`` candidates are realistic, the next look normal, the last are far away.
+    """
+    rng = np.random.default_rng(seed)
+    beside = np.r_[3.0, np.zeros(columns - 1)]
+    x_train = np.vstack(
+        [rng.normal(size=(normals, columns)), beside + rng.normal(size=(anomalies, columns))]
+    )
+    candidates = np.vstack(
+        [
+            beside + rng.normal(size=(each, columns)) * 0.7,
+            rng.normal(size=(each, columns)) * 0.7,
+            40 * rng.choice([-1, 1], size=(each, columns)) + rng.normal(size=(each, columns)),
+        ]
+    )
+    return Problem(
+        x_train,
+        np.repeat([0, 1], [normals, anomalies]).astype(np.int8),
+        candidates,
+        tuple(f"c{i:02d}" for i in range(3 * each)),
+    )
+
+
+@pytest.fixture
+def problem() -> Problem:
+    return make_problem()
+
+
+@pytest.fixture
+def golden_folder() -> Path:
+    folder = SHARED / "golden"
+    if not folder.is_dir():
+        pytest.skip("needs the golden splits, which are not shipped")
+    return folder

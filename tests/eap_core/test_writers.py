@@ -1,0 +1,59 @@
+"""Files that a spreadsheet cannot be tricked with, written whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eap_core.errors import DataError
+from eap_core.writers import csv_text, neutral, original, write_frame
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "＝1", "'=1"])
+def test_formulas_become_text(text: str) -> None:
+    assert neutral(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["", "a=1", "1-1", "it's", "'quoted'", "5.5"])
+def test_other_text_is_left_alone(text: str) -> None:
+    assert neutral(text) == text
+
+
+@given(st.text())
+def test_neutral_text_can_be_taken_back(text: str) -> None:
+    assert original(neutral(text)) == text
+
+
+def test_numbers_keep_their_sign_and_all_their_digits(tmp_path: Path) -> None:
+    values = np.array([-5.5, 0.1 + 0.2, 1e-300, -0.0])
+    frame = pd.DataFrame({"id": ["-1", "b", "c", "d"], "=x": values})
+    path = tmp_path / "out.csv"
+    write_frame(frame, path)
+    assert path.read_text().startswith("id,'=x\n'-1,-5.5\n")
+    back = pd.read_csv(path, dtype={"id": str})
+    np.testing.assert_array_equal(back["'=x"], values)
+
+
+def test_parquet_is_left_as_it_is(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"id": ["=1"], "eap": [0.5]})
+    write_frame(frame, tmp_path / "out.parquet")
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out.parquet"), frame)
+
+
+def test_what_cannot_be_written_leaves_the_old_file(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"id": ["a"]})
+    with pytest.raises(DataError, match=r"must end in \.csv or \.parquet"):
+        write_frame(frame, tmp_path / "out.xlsx")
+    with pytest.raises(DataError, match="check that the folder exists"):
+        write_frame(frame, tmp_path / "nowhere" / "out.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_text_columns_of_any_kind_are_neutral() -> None:
+    frame = pd.DataFrame({"a": pd.Series(["=1", None], dtype=object), "b": ["+1", "x"]})
+    assert csv_text(frame).splitlines()[1] == "'=1,'+1"

@@ -78,7 +78,7 @@ def score(
         write_frame(frame, out)
         console.say(f"{len(frame):,} candidates scored → {out.name}")
     if json:
-        console.write(frame.to_json(orient="records", force_ascii=False) + "\n")
+        console.write_json(frame.to_dict(orient="records"))
     elif sys.stdout.isatty():
         best = frame.sort_values("rank").head(_SHOWN_ROWS)
         shown = ["id", "percentile", "category", "eap", "p_y", "weight", "covered"]

@@ -76,21 +76,24 @@ def write_demo(folder: Path) -> tuple[Path, Path]:
 
 
 def _pick(rows: Floats, rng: np.random.Generator) -> Floats:
-    return rows[rng.integers(len(rows), size=_PER_GENERATOR)]
+    return np.asarray(rows[rng.integers(len(rows), size=_PER_GENERATOR)])
 
 
 def _interpolate(rows: Floats, rng: np.random.Generator) -> Floats:
     share = rng.uniform(0.1, 0.4, size=(_PER_GENERATOR, 1))
-    return (1 - share) * _pick(rows, rng) + share * _pick(rows, rng)
+    one, other = _pick(rows, rng), _pick(rows, rng)
+    return np.asarray((1 - share) * one + share * other)
 
 
 def _jitter(rows: Floats, rng: np.random.Generator) -> Floats:
-    return _pick(rows, rng) * rng.normal(1.0, 0.02, size=(_PER_GENERATOR, rows.shape[1]))
+    noise = rng.normal(1.0, 0.02, size=(_PER_GENERATOR, rows.shape[1]))
+    return np.asarray(_pick(rows, rng) * noise)
 
 
 def _exaggerate(rows: Floats, normals: Floats, rng: np.random.Generator) -> Floats:
     centre = normals.mean(axis=0)
-    return centre + rng.uniform(3, 6, size=(_PER_GENERATOR, 1)) * (_pick(rows, rng) - centre)
+    factor = rng.uniform(3, 6, size=(_PER_GENERATOR, 1))
+    return np.asarray(centre + factor * (_pick(rows, rng) - centre))
 
 
 def _shuffle(rows: Floats, rng: np.random.Generator) -> Floats:

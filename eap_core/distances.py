@@ -35,11 +35,17 @@ Result = TypeVar("Result")
 class SquaredDistances:
     """The squared distances from each of ``rows`` to each of ``columns``, a block at a time.
 
-    The whole matrix is kept when it takes no more than half of the budget, and computed anew on
-    each visit otherwise.
+    One that is visited again keeps the whole matrix when it takes no more than half of the budget,
+    and computes it anew on each visit otherwise.
     """
 
-    def __init__(self, rows: Floats, columns: Floats, budget: int = MEMORY_BUDGET) -> None:
+    def __init__(
+        self,
+        rows: Floats,
+        columns: Floats,
+        budget: int = MEMORY_BUDGET,
+        visited_again: bool = True,
+    ) -> None:
         self._tiles = _direct(rows, columns) if _few(columns) else _Products(rows, columns)
         self.shape = (len(rows), len(columns))
         self.workers = joblib.cpu_count()
@@ -51,7 +57,8 @@ class SquaredDistances:
                 f"{len(columns):,} training rows — give at least {least / 1e9:.2g} GB or fewer rows"
             )
         kept = 8 * len(rows) * len(columns)
-        self._whole = np.empty(self.shape) if kept <= min(budget // 2, budget - least) else None
+        keep = visited_again and kept <= min(budget // 2, budget - least)
+        self._whole = np.empty(self.shape) if keep else None
         room = budget if self._whole is None else budget - kept
         self.block_rows = _TILE * int(min(room // least, max(1, _CACHED_BYTES // tile_bytes)))
         self._filled = [False] * len(self.blocks())
@@ -91,6 +98,8 @@ class SquaredDistances:
         return self._whole[rows]
 
     def _compute(self, rows: slice) -> Floats:
+        if rows.stop - rows.start <= _TILE:
+            return self._tiles(rows)
         out = np.empty((rows.stop - rows.start, self.shape[1]))
         for start in range(rows.start, rows.stop, _TILE):
             tile = slice(start, min(start + _TILE, rows.stop))
@@ -117,27 +126,29 @@ class _Products:
     def __init__(self, rows: Floats, columns: Floats) -> None:
         # Far from the origin the product would cancel everywhere.
         centre = columns.mean(axis=0)
-        self._rows, self._columns = rows - centre, columns - centre
+        self._columns = columns - centre
+        self._rows = self._columns if rows is columns else rows - centre
         self._row_norms = np.einsum("ij,ij->i", self._rows, self._rows)
         self._column_norms = np.einsum("ij,ij->i", self._columns, self._columns)
-        self._transposed = np.ascontiguousarray(self._columns.T)
+        self._largest = self._column_norms.max()
 
     def __call__(self, tile: slice) -> Floats:
-        rows = self._rows[tile]
-        padded = rows
-        if len(rows) < _TILE:  # the last tile: same shape, hence the same arithmetic
-            padded = np.zeros((_TILE, rows.shape[1]))
-            padded[: len(rows)] = rows
-        out: Floats = (padded @ self._transposed)[: len(rows)]
-        norms = self._row_norms[tile, None] + self._column_norms
-        out *= -2.0
-        out += norms
-        norms *= _CANCELLED
-        self._mend(out, rows, np.nonzero(out < norms))
+        rows, norms = self._rows[tile], self._row_norms[tile]
+        # The last tile is filled up: the same shape means the same arithmetic.
+        padded = np.zeros((_TILE, rows.shape[1]))
+        np.multiply(rows, -2.0, out=padded[: len(rows)])
+        out: Floats = (padded @ self._columns.T)[: len(rows)]
+        out += self._column_norms
+        out += norms[:, None]
+        # A quick test against the largest norm first; what it lets through is exact already.
+        i, j = np.nonzero(out < _CANCELLED * (norms[:, None] + self._largest))
+        bad = out[i, j] < _CANCELLED * (norms[i] + self._column_norms[j])
+        self._mend(out, rows, i[bad], j[bad])
         return out
 
-    def _mend(self, out: Floats, rows: Floats, bad: tuple[npt.NDArray[np.intp], ...]) -> None:
-        i, j = bad
+    def _mend(
+        self, out: Floats, rows: Floats, i: npt.NDArray[np.intp], j: npt.NDArray[np.intp]
+    ) -> None:
         if 4 * len(i) > out.size:
             out[:] = squared_distances(rows, self._columns)
             return

@@ -83,7 +83,7 @@ def estimate(
     priors = _priors(problem, settings, seed, masks, order, part_of(progress, 0.0, 0.1))
     train = problem.x_train[order]
 
-    within = SquaredDistances(train, train, budget // 2)
+    within = SquaredDistances(train, train, budget)
     places = Neighbourhoods(within, n_normals, subsets, settings)
     places.learn(part_of(progress, 0.1, 0.4))
     sums = places.measure(part_of(progress, 0.4, 0.7))
@@ -97,7 +97,8 @@ def estimate(
             for s, (prior_train, _), sums_t in zip(subsets, priors, sums, strict=True)
         ]
     )
-    across = SquaredDistances(problem.x_candidates, train, budget // 2)
+    del within  # its distances have served
+    across = SquaredDistances(problem.x_candidates, train, budget, visited_again=False)
     seen = places.look(across, part_of(progress, 0.7, 1.0))
     p_y = np.array(
         [

@@ -19,7 +19,9 @@ from eap_core.rarity import (
     floor_at_smallest_positive,
     inside,
     k_hat,
+    kth_smallest,
     smallest_covering_k,
+    smallest_positive,
 )
 from eap_core.settings import Settings
 from eap_core.table import Floats
@@ -66,6 +68,15 @@ class Within:
 
 
 @dataclass(frozen=True, eq=False)
+class Learned:
+    """Of a subset's rows in a block: what k and η are made of, and the smallest distance."""
+
+    covering: Ints
+    k_distances: Floats
+    smallest: float
+
+
+@dataclass(frozen=True, eq=False)
 class Measured:
     """Of a subset's rows in a block: the balls' radii and what they cover, and SSDO's sums."""
 
@@ -109,23 +120,21 @@ class Neighbourhoods:
     def learn(self, progress: Progress = silent) -> None:
         """First pass: k from the real anomalies, η from the k-distances."""
         found = list(self._within.map(self._learn_block, progress, "neighbours"))
-        self._smallest = min(smallest for _, smallest in found)
+        # Row 0 is the pass over all rows, so this is the smallest distance between two normals.
+        self._smallest = min(block[0].smallest for block in found)
         for t, subset in enumerate(self._subsets):
-            covering = np.min([block[t][0] for block, _ in found], axis=0)
-            distances = np.concatenate([block[t][1] for block, _ in found])
+            covering = np.min([block[t].covering for block in found], axis=0)
+            distances = np.concatenate([block[t].k_distances for block in found])
             self.squared_scales[t] = ssdo.squared_scale(distances, self._smallest)
             self.k[t] = self._settings.k or k_hat(
                 covering, subset.n_normals, self._settings.k_min, self._settings.quantile
             )
         self.k = np.minimum(self.k, [s.n_normals - 1 for s in self._subsets])
 
-    def _learn_block(self, rows: slice, block: Floats) -> tuple[list[tuple[Ints, Floats]], float]:
-        found = [self._learn_subset(s, s.of_block(rows, block), block) for s in self._subsets]
-        normals = max(0, self._n_normals - rows.start)
-        positive = block[:normals, : self._n_normals]
-        return found, float(positive[positive > 0].min(initial=np.inf))
+    def _learn_block(self, rows: slice, block: Floats) -> list[Learned]:
+        return [self._learn_subset(s, s.of_block(rows, block), block) for s in self._subsets]
 
-    def _learn_subset(self, subset: Subset, part: Within, block: Floats) -> tuple[Ints, Floats]:
+    def _learn_subset(self, subset: Subset, part: Within, block: Floats) -> Learned:
         split = subset.n_normals
         nearest = np.sort(part.near[: part.normals, :split], axis=1)
         # All real anomalies speak for k, also those the subset has dropped.
@@ -133,10 +142,8 @@ class Neighbourhoods:
         covering = smallest_covering_k(nearest, to_anomalies, self._closed)
         k = min(self._settings.ssdo_k, len(subset.rows) - 1)
         of_normals = np.hstack([nearest[:, : k + 1], part.near[: part.normals, split:]])
-        k_distances = [
-            np.partition(rows, k, axis=1)[:, k] for rows in (of_normals, part.near[part.normals :])
-        ]
-        return covering, np.concatenate(k_distances)
+        k_distances = [kth_smallest(rows, k) for rows in (of_normals, part.near[part.normals :])]
+        return Learned(covering, np.concatenate(k_distances), smallest_positive(nearest))
 
     def measure(self, progress: Progress = silent) -> list[tuple[Floats, Floats]]:
         """Second pass: radii and the density's denominator; returns SSDO's sums a and b."""
@@ -166,8 +173,7 @@ class Neighbourhoods:
         for t, subset in enumerate(self._subsets):
             part = subset.of_block(rows, block)
             to_balls = part.near[: part.normals]
-            k = self.k[t]
-            radii = np.partition(to_balls[:, : subset.n_normals], k, axis=1)[:, k]
+            radii = kth_smallest(to_balls[:, : subset.n_normals], int(self.k[t]))
             rarities = self._smallest_ball(to_balls, radii[:, None], axis=0)
             to_zero = to_balls[radii == 0].min(axis=0, initial=np.inf)
             found.append(Measured(radii, rarities, to_zero, self._sums(t, part.near)))

@@ -70,7 +70,7 @@ class Posterior:
 
     @property
     def mean(self) -> Floats:
-        """φ of each candidate, averaged over the passes; equal values average to just that value."""
+        """φ of each candidate, averaged over the passes; equal values stay that value."""
         means = self.means
         return np.asarray(means[0] + (means - means[0]).mean(axis=0))
 

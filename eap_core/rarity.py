@@ -61,6 +61,18 @@ def floor_at_smallest_positive(squared: Floats, otherwise: float) -> Floats:
     return np.maximum(squared, positive.min() if len(positive) else otherwise)
 
 
+def smallest_positive(nearest: Floats) -> float:
+    """The smallest positive number in sorted rows, which start with their own 0."""
+    first = nearest[:, 1]
+    rest = nearest[first == 0]  # rows with duplicates; usually there are none
+    return float(min(first[first > 0].min(initial=np.inf), rest[rest > 0].min(initial=np.inf)))
+
+
+def kth_smallest(rows: Floats, k: int) -> Floats:
+    """The k-th smallest of each row, counted from 0; no view that would keep the rows alive."""
+    return np.partition(rows, k, axis=1)[:, k].copy()
+
+
 def density(squared_rarity: Floats, total: Floats) -> Floats:
     """(1/r) / (1/r + Σ 1/r_i), with 0 where r is infinite, that is, for uncovered points."""
     inverse = 1.0 / np.sqrt(squared_rarity)
@@ -76,16 +88,16 @@ def rarity(
 ) -> Floats:
     """r_k of each point with a ball around every training row; 0 for uncovered points."""
     k = min(k, len(train) - 1)
-    within = SquaredDistances(train, train, budget)
+    within = SquaredDistances(train, train, budget, visited_again=False)
 
     def kth(_: slice, block: Floats) -> Floats:
-        return np.partition(block, k, axis=1)[:, k]
+        return kth_smallest(block, k)
 
     radii = np.concatenate(list(within.map(kth, part_of(progress, 0.0, 0.5), "radii")))
 
     def smallest_ball(_: slice, block: Floats) -> Floats:
         return np.asarray(np.where(block < radii, radii, np.inf).min(axis=1))
 
-    across = SquaredDistances(points, train, budget)
+    across = SquaredDistances(points, train, budget, visited_again=False)
     found = np.concatenate(list(across.map(smallest_ball, part_of(progress, 0.5, 1.0), "balls")))
     return np.where(np.isinf(found), 0.0, np.sqrt(found))

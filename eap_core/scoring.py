@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from eap_core.workbench import Workbench
 if TYPE_CHECKING:
     import pandas as pd
 
-Column = npt.NDArray[np.generic]
+Column = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

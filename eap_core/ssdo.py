@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from eap_core import calibration, detectors
 from eap_core.distances import SquaredDistances
-from eap_core.rarity import floor_at_smallest_positive
+from eap_core.rarity import floor_at_smallest_positive, kth_smallest
 from eap_core.table import Floats
 
 
@@ -81,9 +81,7 @@ class SSDO(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
         self._prior = detectors.fit(self.detector, rows, seed)
         k = min(self.n_neighbors, len(rows) - 1)
         within = SquaredDistances(rows, rows)
-        k_distances = np.concatenate(
-            list(within.map(lambda _, block: np.partition(block, k, axis=1)[:, k]))
-        )
+        k_distances = np.concatenate(list(within.map(lambda _, block: kth_smallest(block, k))))
         self.squared_scale_ = squared_scale(k_distances, otherwise=1.0)
         self.scores_ = self._posterior(within, self._prior.training_probability())
         self.threshold_ = calibration.threshold(self.scores_, encoded.mean(), "percentile")

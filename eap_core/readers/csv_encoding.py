@@ -51,10 +51,10 @@ def _from_utf8_or_cp1252(data: bytes, remarks: Remarks) -> bytes:
     try:
         data.decode()
     except UnicodeDecodeError as error:
-        implausible = _IMPLAUSIBLE.search(data)
-        if implausible or _UTF8_LETTER.search(data):
-            broken = error.start if implausible is None else implausible.start()
-            raise _broken(data, broken, remarks.source) from None
+        if _UTF8_LETTER.search(data):  # it is UTF-8, but for this byte
+            raise _broken(data, error.start, remarks.source) from None
+        if implausible := _IMPLAUSIBLE.search(data):
+            raise _broken(data, implausible.start(), remarks.source) from None
         remarks.note("read as Windows-1252, because it is not UTF-8")
         return data.decode("cp1252").encode()
     return data

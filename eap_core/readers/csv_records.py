@@ -9,8 +9,10 @@ from itertools import islice
 from typing import NamedTuple
 
 from eap_core.errors import DataError, shown
+from eap_core.readers.limits import MAX_COLUMNS
 
 _UP_TO_QUOTE = re.compile(r'[^"]*+(?:""[^"]*+)*+')
+_MOST_VALUES = 10 * MAX_COLUMNS  # above the limit, so that its message can give the number
 _RAGGED_SHOWN, _RAGGED_LOOKED_AT = 3, 1_000
 
 
@@ -45,6 +47,7 @@ def records(lines: Iterable[str], delimiter: str, source: str) -> Iterator[Recor
         elif '"' in line:
             yield Record(number, _quoted(line, number, numbered, delimiter, source))
         else:
+            _check_width(line.count(delimiter), number, source)
             yield Record(number, line.rstrip("\r\n").split(delimiter))
 
 
@@ -87,25 +90,35 @@ def _quoted(
     line: str, number: int, more: Iterator[tuple[int, str]], delimiter: str, source: str
 ) -> list[str]:
     values: list[str] = []
-    position = 0
+    position, stop = 0, len(line.rstrip("\r\n"))
     while True:
         if line.startswith('"', position):
-            value, number, line, position = _in_quotes(line, number, position + 1, more, source)
-            rest = line[position:].rstrip("\r\n")
-            if rest and not rest.startswith(delimiter):
+            value, number, last, end = _in_quotes(line, number, position + 1, more, source)
+            if last is not line:  # measured once a line: it may be long and have many values
+                line, stop = last, len(last.rstrip("\r\n"))
+            if end < stop and not line.startswith(delimiter, end):
                 raise DataError(
-                    f"{source}: text follows a closing quote — line {number:,}, {shown(rest)} — "
-                    'write a quote inside a quoted value twice ("")'
+                    f"{source}: text follows a closing quote — line {number:,}, "
+                    f'{shown(line[end:stop])} — write a quote inside a quoted value twice ("")'
                 )
-            end = position
         else:
             end = line.find(delimiter, position)
-            end = len(line.rstrip("\r\n")) if end < 0 else end
+            end = stop if end < 0 else end
             value = line[position:end]
         values.append(value)
+        _check_width(len(values), number, source)
         if not line.startswith(delimiter, end):
             return values
         position = end + 1
+
+
+def _check_width(values: int, number: int, source: str) -> None:
+    """One line can hold a billion separators."""
+    if values > _MOST_VALUES:
+        raise DataError(
+            f"{source}: line {number:,} has more than {_MOST_VALUES:,} values; "
+            f"limit is {MAX_COLUMNS:,} columns — keep only the columns that are needed"
+        )
 
 
 def _in_quotes(
@@ -130,16 +143,16 @@ def _in_quotes(
 
 def _ragged(first: Record, more: Iterator[Record], layout: Layout) -> DataError:
     """One error for the first lines that have too many or too few values."""
-    width, odd = len(layout.header), [first]
+    width, odd = len(layout.header), [(first.line, len(first.values))]
     try:
-        for record in islice(more, _RAGGED_LOOKED_AT):
-            if record.values and len(record.values) != width:
-                odd.append(record)
+        for line, values in islice(more, _RAGGED_LOOKED_AT):
+            if values and len(values) != width:
+                odd.append((line, len(values)))
     except DataError:
         pass  # a broken quote further down: the line already found comes first
     where = "; ".join(
-        f"line {line:,}: expected {width:,} value{'s' * (width > 1)}, saw {len(values):,}"
-        for line, values in odd[:_RAGGED_SHOWN]
+        f"line {line:,}: expected {width:,} value{'s' * (width > 1)}, saw {count:,}"
+        for line, count in odd[:_RAGGED_SHOWN]
     )
     more_text = f" and {len(odd) - _RAGGED_SHOWN:,} more" if len(odd) > _RAGGED_SHOWN else ""
     return DataError(

@@ -16,7 +16,7 @@ from eap_core.readers.limits import excess
 from eap_core.readers.remarks import Remarks
 
 _BLOCK = 4 * 1024**2
-_BATCH = 10_000
+_BATCH_CELLS = 500_000
 
 
 def split(data: bytes, layout: Layout, remarks: Remarks) -> dict[str, pa.ChunkedArray]:
@@ -65,7 +65,8 @@ def split_exact(data: bytes, layout: Layout, remarks: Remarks) -> list[pa.Chunke
     skipped: list[int] = []
     found = _limited(rows(data, layout, skipped), layout)
     chunks: list[list[pa.Array]] = [[] for _ in layout.header]
-    while batch := [record.values for record in islice(found, _BATCH)]:
+    length = max(1, _BATCH_CELLS // len(layout.header))
+    while batch := [record.values for record in islice(found, length)]:
         for chunk, values in zip(chunks, zip(*batch, strict=True), strict=True):
             chunk.append(pa.array(values, pa.string()))
     if skipped:

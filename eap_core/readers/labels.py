@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from eap_core.errors import DataError, listed, shown
@@ -77,4 +78,8 @@ def _checked(contents: Contents, name: str, codes: npt.NDArray[np.int8]) -> Labe
             f"{contents.source}: the label column {shown(name)} holds other values than 0 and 1 — "
             f"{seen}{more} — use 0 for normal and 1 for anomaly, or exclude the column"
         )
+    lowered = pc.ascii_lower(pc.ascii_trim_whitespace(contents.text(name)))
+    if pc.any(pc.is_in(lowered, value_set=pa.array(list(_WORDS)))).as_py():
+        contents.remarks.note(f"labels in {shown(name)}: true = yes = 1 and false = no = 0")
+    codes.setflags(write=False)
     return codes

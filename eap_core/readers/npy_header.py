@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tokenize
 import warnings
 from dataclasses import dataclass
 from typing import IO
@@ -12,6 +13,19 @@ from numpy.lib import format as npy
 
 from eap_core.errors import DataError, shown
 
+# numpy evaluates a header as a literal, which a hostile one can break in any of these ways.
+_BROKEN_HEADER = (
+    ValueError,
+    TypeError,
+    LookupError,
+    SyntaxError,
+    tokenize.TokenError,
+    RecursionError,
+    MemoryError,
+    OverflowError,
+    EOFError,
+    Warning,
+)
 _READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
@@ -45,8 +59,7 @@ def read_header(stream: IO[bytes], name: str, size: int, source: str) -> ArrayHe
             warnings.simplefilter("error")  # numpy mends headers of Python 2 with a warning
             version = npy.read_magic(stream)
             shape, fortran_order, dtype = _READERS[version](stream)
-    # A hostile header is evaluated as a literal, which can fail in any of these ways.
-    except (ValueError, TypeError, KeyError, SyntaxError, RecursionError, Warning, EOFError):
+    except _BROKEN_HEADER:
         raise DataError(
             f"{source}: array {shown(name)} has a damaged or unknown header — "
             "save it again with numpy.save or numpy.savez"

@@ -44,11 +44,10 @@ def _columns(path: Path, asked: Asked, remarks: Remarks) -> dict[str, pa.Chunked
     check_names(schema.names, remarks)
     odd = [field for field in schema if not _is_accepted(field, asked)]
     wanted = [field.name for field in schema if field not in odd]
-    _check_chunks(footer, set(wanted))
     texts = [name for name in wanted if is_text(_value_type(schema.field(name).type))]
     # As dictionaries, because a text written once can stand in a million rows.
     with pq.ParquetFile(path, metadata=footer, read_dictionary=texts) as file:
-        table = file.read(columns=wanted)
+        table = _read(file, wanted, footer.num_rows)
     if odd:
         raise _refusal(odd, table, asked, remarks)
     return {name: _usable(name, table.column(name), remarks) for name in wanted}
@@ -81,16 +80,21 @@ def _refusal(odd: list[pa.Field], table: pa.Table, asked: Asked, remarks: Remark
     )
 
 
-def _check_chunks(footer: pq.FileMetaData, wanted: set[str]) -> None:
-    """A damaged footer may promise few rows and let each column hold millions."""
-    groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
-    if sum(group.num_rows for group in groups) != footer.num_rows:
-        raise ValueError("row groups do not add up")
-    for group in groups:
-        for j in range(group.num_columns):
-            chunk = group.column(j)
-            if chunk.path_in_schema in wanted and chunk.num_values != group.num_rows:
-                raise ValueError("a column does not fit its row group")
+def _read(file: pq.ParquetFile, wanted: list[str], rows: int) -> pa.Table:
+    """All rows the footer promises; a damaged file may hold fewer, or millions more.
+
+    The footer's word on single columns is not asked: pyarrow ends the whole process when it is
+    damaged there.
+    """
+    batches, left = [], rows
+    for batch in file.iter_batches(columns=wanted):
+        left -= batch.num_rows
+        if left < 0:
+            break
+        batches.append(batch)
+    if left:
+        raise ValueError("the rows do not add up to what the footer says")
+    return pa.Table.from_batches(batches)
 
 
 def _usable(name: str, column: pa.ChunkedArray, remarks: Remarks) -> pa.ChunkedArray:

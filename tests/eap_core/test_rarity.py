@@ -79,7 +79,7 @@ def test_k_hat_by_hand() -> None:
 def test_zero_radius_is_floored_and_uncovered_is_not_confused_with_it() -> None:
     np.testing.assert_array_equal(floor_at_smallest_positive(np.array([0.0, 4, 1]), 9), [1, 4, 1])
     np.testing.assert_array_equal(floor_at_smallest_positive(np.zeros(2), 9), [9, 9])
-    found = density(np.array([1.0, 4.0, np.inf]), np.float64(1.0))
+    found = density(np.array([1.0, 4.0, np.inf]), np.ones(1))
     np.testing.assert_allclose(found, [1 / 2, (1 / 2) / (3 / 2), 0], rtol=1e-15)
 
 

@@ -169,4 +169,4 @@ def test_explanations_name_the_right_neighbours_and_say_it_in_words(problem: Pro
 def test_settings_outside_their_range_are_refused() -> None:
     for change in ({"subsets": -1}, {"k_min": 0}, {"k": 0}, {"quantile": 1.0}, {"ssdo_weight": -1}):
         with pytest.raises(SettingsError):
-            Settings(**change)  # type: ignore[arg-type]
+            Settings(**change)

@@ -15,7 +15,7 @@ from eap_core import detectors
 from eap_core.ssdo import SSDO, posterior, squared_scale
 
 
-@parametrize_with_checks([SSDO(random_state=0)])
+@parametrize_with_checks([SSDO(random_state=0)])  # type: ignore[untyped-decorator]
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_scikit_learn_rules(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)

@@ -1,0 +1,47 @@
+# Two commands: `make run` and `make test`. The rest is for developers.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: run test check browser bench docs lock
+
+run: .venv/.installed
+	$(BIN)/streamlit run app.py
+
+test: .venv/.developed browser
+	$(BIN)/python -m pytest
+
+check: .venv/.developed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/.developed
+	$(BIN)/python -m benchmarks
+
+docs: .venv/.developed
+	$(BIN)/python -m docs.make_cli
+
+browser: .venv/.developed
+	sh tests/browser/install.sh $(BIN)/playwright
+
+# Resolved for every platform at once. CUDA's packages are left to pip, which takes them only with
+# a build of torch that wants them.
+lock: .venv/.developed
+	$(BIN)/uv pip compile pyproject.toml $(LOCK) | $(NO_CUDA) > requirements.txt.new
+	mv requirements.txt.new requirements.txt
+	$(BIN)/uv pip compile pyproject.toml --group dev -c requirements.txt $(LOCK) \
+		| $(NO_CUDA) > requirements-dev.txt.new
+	mv requirements-dev.txt.new requirements-dev.txt
+LOCK := --universal --python-version 3.11 --no-annotate --no-header --no-emit-index-url --upgrade -q
+NO_CUDA := grep -vE '^(nvidia-|cuda-|triton)'
+
+.venv/.installed: requirements.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --disable-pip-version-check -q -r requirements.txt
+	touch $@
+
+.venv/.developed: requirements-dev.txt requirements.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --disable-pip-version-check -q -r requirements-dev.txt
+	touch .venv/.installed $@

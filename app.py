@@ -1,0 +1,12 @@
+"""Entry point: the frame and the list of steps, nothing else."""
+
+import streamlit as st
+
+from ui import session
+
+st.set_page_config(page_title="EAP Curator", page_icon=":material/verified:", layout="wide")
+session.start()
+st.navigation(
+    [st.Page("pages/score.py", title="Score", icon=":material/speed:", default=True)],
+    position="top",
+).run()

@@ -1,0 +1,139 @@
+"""What is written in any dialect is read back bit for bit, and both splitters see the same."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from eap_core.errors import DataError
+from eap_core.readers import read_table
+from eap_core.readers.csv_dialect import find_dialect
+from eap_core.readers.csv_records import Layout, row_lines, rows
+from eap_core.readers.csv_split import split_exact, split_fast
+from eap_core.readers.remarks import Remarks
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+WORDS = st.text(st.sampled_from('abÄé ,;|"\n\t=@名'), max_size=8).map(lambda text: f"w{text}")
+settings.register_profile("files", suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@st.composite
+def dialects(draw: st.DrawFn) -> dict[str, str]:
+    delimiter = draw(st.sampled_from(",;\t|"))
+    return {
+        "delimiter": delimiter,
+        "mark": draw(st.sampled_from(".," if delimiter != "," else ".")),
+        "end": draw(st.sampled_from(["\n", "\r\n"])),
+        "encoding": draw(st.sampled_from(["utf-8", "utf-8-sig", "utf-16"])),
+        "quoting": draw(st.sampled_from(["minimal", "all"])),
+    }
+
+
+@settings(settings.get_profile("files"), max_examples=150)
+@given(
+    st.lists(
+        st.tuples(WORDS, FINITE, FINITE), min_size=1, max_size=12, unique_by=lambda row: row[0]
+    ),
+    dialects(),
+)
+def test_any_dialect(
+    tmp_path_factory: pytest.TempPathFactory,
+    table: list[tuple[str, float, float]],
+    dialect: dict[str, str],
+) -> None:
+    # One value that proves the mark: without it 1,234 alone is rightly refused.
+    table = [("proof", 0.5, 0.5), *table]
+    text = io.StringIO()
+    writer = csv.writer(
+        text,
+        delimiter=dialect["delimiter"],
+        lineterminator=dialect["end"],
+        quoting=csv.QUOTE_ALL if dialect["quoting"] == "all" else csv.QUOTE_MINIMAL,
+    )
+    writer.writerow(["id", "a", "b"])
+    for word, *numbers in table:
+        writer.writerow([word, *(repr(n).replace(".", dialect["mark"]) for n in numbers)])
+    path = tmp_path_factory.getbasetemp() / "dialect.csv"
+    path.write_bytes(text.getvalue().encode(dialect["encoding"]))
+    found = read_table(path, id_column="id")
+    assert found.ids == tuple(word for word, _, _ in table)
+    assert [[repr(float(n)) for n in row] for row in found.values] == [
+        [repr(n) for n in numbers] for _, *numbers in table
+    ]
+
+
+PIECES = [
+    "1",
+    "2.5",
+    "x",
+    "é",
+    ",",
+    ",",
+    ",",
+    "\n",
+    "\n",
+    "\r\n",
+    "\r",
+    '"',
+    '""',
+    '"a,b"',
+    " ",
+    "\t",
+]
+
+
+@settings(max_examples=1_500)
+@given(st.lists(st.sampled_from(PIECES), max_size=24).map("".join))
+def test_both_splitters_see_the_same(text: str) -> None:
+    data = f"h0,h1\n{text}".encode()
+    layout = Layout("t.csv", ",", ("h0", "h1"))
+    fast = split_fast(data, layout)
+    if fast is None:
+        return  # the exact splitter decides alone
+    exact = split_exact(data, layout, Remarks("t.csv"))
+    assert [column.to_pylist() for column in fast] == [column.to_pylist() for column in exact]
+
+
+def test_the_fast_splitter_takes_what_is_regular() -> None:
+    layout = Layout("t.csv", ",", ("a", "b"))
+    for text in (b"a,b\n1,2\n", b"a,b\r\n1,2", b"a,b\r1,2\r", b'a,b\n"x\n""y",2\n"",""""\n\n'):
+        assert split_fast(text, layout) is not None
+    for text in (b"a,b\n\n1,2\n", b"a,b\n1\n", b'a,b\n"1,2\n', b'a,b\n"1"2,3\n', b"a,b\n1\r,2\n"):
+        assert split_fast(text, layout) is None
+
+
+@given(st.lists(st.text("ab\n", max_size=4), min_size=1, max_size=20), st.data())
+def test_lines_of_rows(cells: list[str], data: st.DataObject) -> None:
+    lines, text = [], "h0,h1\n"
+    for cell in cells:
+        lines.append(text.count("\n") + 1)
+        text += f'"{cell}",1\n'
+    wanted = data.draw(st.lists(st.integers(0, len(cells) - 1), min_size=1, max_size=4))
+    layout = Layout("t.csv", ",", ("h0", "h1"))
+    assert row_lines(text.encode(), layout, wanted) == [lines[row] for row in wanted]
+    assert [record.line for record in rows(text.encode(), layout)] == lines
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_divided_or_refused(text: str) -> None:
+    try:
+        delimiter, header = find_dialect(text.encode(errors="ignore"), "t.csv")
+    except DataError:
+        return
+    assert delimiter in ",;\t|"
+    assert header
+
+
+def test_a_large_table_agrees_with_numpy(tmp_path: Path) -> None:
+    values = np.random.default_rng(0).normal(size=(3_000, 20)) * 10.0 ** np.arange(-10, 10)
+    lines = [",".join(f"f{j}" for j in range(20))]
+    lines += [",".join(repr(float(n)) for n in row) for row in values]
+    path = tmp_path / "large.csv"
+    path.write_text("\n".join(lines))
+    np.testing.assert_array_equal(read_table(path).values, values)

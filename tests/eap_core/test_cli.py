@@ -1,0 +1,195 @@
+"""The command line as a person uses it: real files, real processes where it matters."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner, Result
+
+from docs import make_cli
+from eap_core.assemble import problem_from_tables
+from eap_core.cli import app
+from eap_core.demo import demo_tables, write_demo
+from eap_core.errors import EapError
+from eap_core.evaluators import EVALUATORS
+from eap_core.scoring import score
+from eap_core.settings import AUTHORS
+from eap_core.workbench import Workbench
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The options that name the demo's files."""
+    train, candidates = write_demo(tmp_path_factory.mktemp("demo"))
+    return ["--train", str(train), "--candidates", str(candidates)]
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, list(words))
+
+
+def spoken(*words: str) -> subprocess.CompletedProcess[str]:
+    """The real program, with its exit code and both streams."""
+    command = [sys.executable, "-m", "eap_core", *words]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_two_files_become_a_file_of_scores(demo: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "scores.csv"
+    done = spoken("score", *demo, "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert "160 candidates scored → scores.csv" in done.stderr
+    frame = pd.read_csv(out)
+    expected = score(Workbench(problem_from_tables(*demo_tables()))).frame()
+    assert list(frame.columns) == [*expected.columns, "generator"]
+    np.testing.assert_array_equal(frame["eap"], expected["eap"])
+    assert frame["id"].tolist() == list(expected["id"])
+
+
+def test_parquet_json_and_a_pipe_say_the_same(demo: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "scores.parquet"
+    assert run("score", *demo, "--subsets", "0", "--out", str(out)).exit_code == 0
+    stored = pd.read_parquet(out)
+    printed = json.loads(run("score", *demo, "--subsets", "0", "--json").stdout)
+    np.testing.assert_array_equal([row["eap"] for row in printed], stored["eap"])
+    piped = run("score", *demo, "--subsets", "0").stdout.splitlines()
+    assert piped[0].split(",")[:3] == ["id", "eap", "rank"]
+    assert len(piped) == 161
+
+
+def test_two_training_files_equal_one_with_labels(demo: list[str], tmp_path: Path) -> None:
+    train = pd.read_csv(demo[1])
+    parts = []
+    for label, option in ((0, "--normals"), (1, "--anomalies")):
+        path = tmp_path / f"{label}.csv"
+        train[train["label"] == label].drop(columns="label").to_csv(path, index=False)
+        parts += [option, str(path)]
+    one = json.loads(run("score", *demo, "--subsets", "5", "--json").stdout)
+    two = json.loads(run("score", *parts, *demo[2:], "--subsets", "5", "--json").stdout)
+    assert one == two
+
+
+def test_options_reach_the_score(demo: list[str]) -> None:
+    base = ["score", *demo, "--subsets", "3", "--json"]
+    plain = run(*base).stdout
+    for change in (
+        ["--seed", "1"],
+        ["--prior", "0.3"],
+        ["--detector", "knn"],
+        ["--convention", "paper"],
+        ["--scale", "none"],
+        ["--k", "20"],
+        ["--refit"],
+    ):
+        changed = run(*base, *change)
+        assert changed.exit_code == 0, changed.stderr
+        assert changed.stdout != plain, change
+
+
+def test_evaluators_are_further_columns(demo: list[str]) -> None:
+    done = run("score", *demo, "--subsets", "0", "--evaluators", "rarity, sum", "--json")
+    assert {"eap", "rarity", "sum"} <= set(json.loads(done.stdout)[0])
+
+
+def test_a_sweep_is_summarised_and_written(demo: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "sweep.csv"
+    words = ["sweep", *demo, "--subsets", "0", "--priors", "0.05,0.2", "--top", "10"]
+    rows = json.loads(run(*words, "--out", str(out), "--json").stdout)
+    assert [row["prior"] for row in rows] == [0.05, 0.2]
+    assert all(-1 <= row["kendall"] <= 1 and row["top"] == 10 for row in rows)
+    assert list(pd.read_csv(out).columns) == ["id", "eap at 0.05", "eap at 0.2"]
+    assert "Kendall" in run(*words).stdout
+
+
+def test_one_candidate_is_explained(demo: list[str]) -> None:
+    words = ["explain", "exaggerate-03", *demo, "--subsets", "5"]
+    assert "Too far" in run(*words).stdout
+    found = json.loads(run(*words, "--json").stdout)
+    assert found["category"] == "unrealistic"
+    assert len(found["nearest_normals"]) == 3
+
+
+def test_check_reports_without_scoring(demo: list[str], tmp_path: Path) -> None:
+    fine = run("check", *demo)
+    assert fine.exit_code == 0
+    assert "train.csv: 310 rows, 30 columns" in fine.stdout
+    assert run("check", *demo[2:]).exit_code == 0
+    assert run("check", *demo[:2]).exit_code == 0
+
+    copied = tmp_path / "copied.csv"
+    pd.read_csv(demo[1]).drop(columns="label").head(5).to_csv(copied, index=False)
+    warned = run("check", *demo[:2], "--candidates", str(copied))
+    assert warned.exit_code == 1
+    assert "5 of 5 candidates are exact copies of training rows" in warned.stderr
+    listed = json.loads(run("check", *demo[:2], "--candidates", str(copied), "--json").stdout)
+    assert len(listed["warnings"]) == 1
+
+    broken = tmp_path / "broken.csv"
+    broken.write_text("a,b\n1,2\n3,x\n")
+    rejected = spoken("check", "--candidates", str(broken))
+    assert rejected.returncode == 2
+    assert rejected.stdout == ""
+    assert len(rejected.stderr.splitlines()) == 1
+    assert "broken.csv" in rejected.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["score"], "no training data are given"),
+        (["score", "--train", "TRAIN"], "no candidates are given"),
+        (["score", "--train", "TRAIN", "--normals", "TRAIN"], "give either --train or --normals"),
+        (["score", "--train", "CANDIDATES", "--candidates", "CANDIDATES"], "has no label column"),
+        (["score", "DEMO", "--evaluators", "magic"], "no evaluator 'magic'"),
+        (["score", "DEMO", "--prior", "0.5"], "below 0.5"),
+        (["score", "DEMO", "--detector", "magic"], "pyod has no detector 'magic'"),
+        (["score", "DEMO", "--subsets", "-1"], "subsets is -1"),
+        (["score", "DEMO", "--subsets", "0", "--out", "x.xlsx"], "must end in .csv or .parquet"),
+        (["explain", "nobody", "DEMO"], "no candidate has the id 'nobody'"),
+        (["sweep", "DEMO", "--priors", "a,b"], "give numbers such as"),
+        (["check", "--normals", "missing.csv"], "missing.csv"),
+    ],
+)
+def test_a_mistake_is_one_sentence(demo: list[str], words: list[str], message: str) -> None:
+    names = {"TRAIN": [demo[1]], "CANDIDATES": [demo[3]], "DEMO": demo}
+    given = [word for name in words for word in names.get(name, [name])]
+    done = run(*given)
+    assert isinstance(done.exception, EapError)
+    assert message in str(done.exception)
+    assert "\n" not in str(done.exception)
+
+
+def test_mistakes_end_with_code_two_and_no_traceback(demo: list[str]) -> None:
+    done = spoken("score", *demo, "--evaluators", "magic")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: there is no evaluator 'magic'")
+    assert "Traceback" not in done.stderr
+
+
+def test_the_list_names_every_evaluator() -> None:
+    shown = json.loads(run("list", "--json").stdout)
+    assert [row["name"] for row in shown] == list(EVALUATORS)
+    assert "rarity" in run("list").stdout
+
+
+def test_the_demo_files_can_be_written_anywhere(tmp_path: Path) -> None:
+    assert run("demo", str(tmp_path / "new" / "folder")).exit_code == 0
+    assert len(pd.read_csv(tmp_path / "new" / "folder" / "train.csv")) == 310
+
+
+def test_the_documentation_is_the_help() -> None:
+    assert make_cli.PAGE.read_text(encoding="utf-8") == make_cli.page(), "run `make docs`"
+
+
+def test_defaults_stand_in_one_place() -> None:
+    assert f"({AUTHORS.subsets};" in make_cli.page()
+    assert f"[default: {AUTHORS.detector}]" in make_cli.page()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from eap_core.readers.csv_records import lines_of, records
 
 DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE = 50
+_SAMPLE_LINES = 5_000  # a quote that is never closed would take in the whole file
 _NUMBER_LIKE = re.compile(r"\s*[+-]?[\d.,]*\d[\d.,]*([eE][+-]?\d+)?\s*")
 
 
@@ -55,17 +56,16 @@ def _sample(
     """The first records and whether they could be taken apart with this delimiter."""
     found: list[list[str]] = []
     try:
-        for values in islice(_filled(data, delimiter, source, encoding), _SAMPLE):
-            found.append(values)
+        lines = islice(lines_of(data, encoding), _SAMPLE_LINES)
+        found.extend(islice(_filled(lines, delimiter, source), _SAMPLE))
     except DataError:
         return found, False
     return found, True
 
 
 def _header(data: bytes, delimiter: str, source: str, encoding: str) -> tuple[str, ...]:
-    return tuple(next(_filled(data, delimiter, source, encoding), ()))
+    return tuple(next(_filled(lines_of(data, encoding), delimiter, source), ()))
 
 
-def _filled(data: bytes, delimiter: str, source: str, encoding: str) -> Iterator[list[str]]:
-    found = records(lines_of(data, encoding), delimiter, source)
-    return (record.values for record in found if record.values)
+def _filled(lines: Iterable[str], delimiter: str, source: str) -> Iterator[list[str]]:
+    return (record.values for record in records(lines, delimiter, source) if record.values)

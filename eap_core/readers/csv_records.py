@@ -9,7 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from eap_core.errors import DataError, shown
-from eap_core.readers.limits import MAX_COLUMNS
+from eap_core.readers.limits import MAX_COLUMNS, MAX_NAME
 
 _UP_TO_QUOTE = re.compile(r'[^"]*+(?:""[^"]*+)*+')
 _MOST_VALUES = 10 * MAX_COLUMNS  # above the limit, so that its message can give the number
@@ -47,7 +47,8 @@ def records(lines: Iterable[str], delimiter: str, source: str) -> Iterator[Recor
         elif '"' in line:
             yield Record(number, _quoted(line, number, numbered, delimiter, source))
         else:
-            _check_width(line.count(delimiter), number, source)
+            if line.count(delimiter) > _MOST_VALUES:
+                raise _too_wide(number, source)
             yield Record(number, line.rstrip("\r\n").split(delimiter))
 
 
@@ -97,28 +98,29 @@ def _quoted(
             if last is not line:  # measured once a line: it may be long and have many values
                 line, stop = last, len(last.rstrip("\r\n"))
             if end < stop and not line.startswith(delimiter, end):
+                rest = shown(line[end : min(stop, end + MAX_NAME)])
                 raise DataError(
-                    f"{source}: text follows a closing quote — line {number:,}, "
-                    f'{shown(line[end:stop])} — write a quote inside a quoted value twice ("")'
+                    f"{source}: text follows a closing quote — line {number:,}, {rest} — "
+                    'write a quote inside a quoted value twice ("")'
                 )
         else:
             end = line.find(delimiter, position)
             end = stop if end < 0 else end
             value = line[position:end]
         values.append(value)
-        _check_width(len(values), number, source)
+        if len(values) > _MOST_VALUES:
+            raise _too_wide(number, source)
         if not line.startswith(delimiter, end):
             return values
         position = end + 1
 
 
-def _check_width(values: int, number: int, source: str) -> None:
-    """One line can hold a billion separators."""
-    if values > _MOST_VALUES:
-        raise DataError(
-            f"{source}: line {number:,} has more than {_MOST_VALUES:,} values; "
-            f"limit is {MAX_COLUMNS:,} columns — keep only the columns that are needed"
-        )
+def _too_wide(number: int, source: str) -> DataError:
+    """The error for a line that could fill the memory with separators alone."""
+    return DataError(
+        f"{source}: line {number:,} has more than {_MOST_VALUES:,} values; "
+        f"limit is {MAX_COLUMNS:,} columns — keep only the columns that are needed"
+    )
 
 
 def _in_quotes(

@@ -17,6 +17,7 @@ from eap_core.readers.remarks import Remarks
 
 _BLOCK = 4 * 1024**2
 _BATCH_CELLS = 500_000
+_LOOK_EVERY = 10_000
 
 
 def split(data: bytes, layout: Layout, remarks: Remarks) -> dict[str, pa.ChunkedArray]:
@@ -31,13 +32,13 @@ def split(data: bytes, layout: Layout, remarks: Remarks) -> dict[str, pa.Chunked
 
 def split_fast(data: bytes, layout: Layout) -> list[pa.ChunkedArray] | None:
     """The columns, or None where pyarrow might see other records than :func:`rows` does."""
-    quotes = b'"' in data
-    if not _surely_alike(data, layout, quotes):
+    quotes, end = b'"' in data, _end_of_text(data)
+    if not _surely_alike(data, end, layout, quotes):
         return None
     numbers = [str(j) for j in range(len(layout.header))]
     try:
         table = pa.csv.read_csv(
-            pa.BufferReader(pa.py_buffer(data).slice(0, _end_of_text(data))),
+            pa.BufferReader(pa.py_buffer(data).slice(0, end)),
             read_options=pa.csv.ReadOptions(column_names=numbers, block_size=_BLOCK),
             parse_options=pa.csv.ParseOptions(
                 delimiter=layout.delimiter,
@@ -57,7 +58,7 @@ def split_fast(data: bytes, layout: Layout) -> list[pa.ChunkedArray] | None:
     if tuple(column[0].as_py() for column in table.columns) != layout.header:
         return None
     columns = table.slice(1).columns
-    return None if _has_empty_row(columns) else columns
+    return None if _has_blank_row(columns) else columns
 
 
 def split_exact(data: bytes, layout: Layout, remarks: Remarks) -> list[pa.ChunkedArray]:
@@ -75,21 +76,20 @@ def split_exact(data: bytes, layout: Layout, remarks: Remarks) -> list[pa.Chunke
 
 
 def _limited(found: Iterator[Record], layout: Layout) -> Iterator[Record]:
+    width = len(layout.header)
     for count, record in enumerate(found, 1):
-        if too_much := excess(count, len(layout.header)):
+        if count % _LOOK_EVERY == 0 and (too_much := excess(count, width)):
             raise DataError(f"{layout.source} has at least {too_much} — split the file")
         yield record
 
 
-def _surely_alike(data: bytes, layout: Layout, quotes: bool) -> bool:
-    """Whether the text is of the regular kind, within limits, and has columns to be told apart."""
-    width = len(layout.header)
-    feeds, returns = data.count(b"\n"), data.count(b"\r")
+def _surely_alike(data: bytes, end: int, layout: Layout, quotes: bool) -> bool:
+    """Whether the text is of the regular kind and within limits."""
+    feeds, returns = data.count(b"\n", 0, end), data.count(b"\r", 0, end)
     # pyarrow ends a line at every CR, also at one that stands in a value.
-    ends_alike = not feeds or not returns or returns == data.count(b"\r\n")
-    within = excess(max(feeds, returns), width) is None
-    regular = not quotes or _quotes_are_regular(data, layout.delimiter)
-    return width > 1 and ends_alike and within and regular
+    ends_alike = not feeds or not returns or returns == data.count(b"\r\n", 0, end)
+    within = excess(max(feeds, returns), len(layout.header)) is None
+    return ends_alike and within and (not quotes or _quotes_are_regular(data, layout.delimiter))
 
 
 def _quotes_are_regular(data: bytes, delimiter: str) -> bool:
@@ -101,13 +101,13 @@ def _quotes_are_regular(data: bytes, delimiter: str) -> bool:
     return b'"' not in quoted.sub(b"", data)
 
 
-def _has_empty_row(columns: list[pa.ChunkedArray]) -> bool:
-    """Whether some row is all empty, which is also how pyarrow shows a blank line."""
-    empty = None
+def _has_blank_row(columns: list[pa.ChunkedArray]) -> bool:
+    """Whether some row is all blank, which is also how pyarrow shows a blank line."""
+    blank = None
     for column in columns:
-        here = pc.equal(pc.binary_length(column), 0)
-        empty = here if empty is None else pc.and_(empty, here)
-        if not pc.any(empty).as_py():
+        here = pc.equal(pc.binary_length(pc.ascii_trim_whitespace(column)), 0)
+        blank = here if blank is None else pc.and_(blank, here)
+        if not pc.any(blank).as_py():
             return False
     return True
 

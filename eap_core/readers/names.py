@@ -38,8 +38,8 @@ def _check_each(names: Sequence[str], source: str) -> None:
     for number, name in enumerate(names, 1):
         if len(name) > MAX_NAME:
             raise DataError(
-                f"{source}: the name of column {number:,}, {shown(name)}, has {len(name):,} "
-                f"characters; limit is {MAX_NAME} characters — shorten it"
+                f"{source}: the name of column {number:,}, {shown(name[:MAX_NAME])}, has "
+                f"{len(name):,} characters; limit is {MAX_NAME} characters — shorten it"
             )
         if not name.strip():
             raise DataError(

@@ -72,8 +72,8 @@ def read_array(stream: IO[bytes], header: ArrayHeader) -> npt.NDArray[np.generic
     while piece := stream.read(min(_CHUNK, left)):
         held += piece
         left -= len(piece)
-    if left or stream.read(1):  # reading to the end also checks the member's checksum
-        raise EOFError("fewer or more bytes than claimed")
+    if left:
+        raise EOFError("fewer bytes than claimed")
     values = np.frombuffer(held, dtype=header.dtype, offset=header.start)
     return values.reshape(header.shape, order="F" if header.fortran_order else "C")
 

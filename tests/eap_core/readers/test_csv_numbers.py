@@ -76,6 +76,8 @@ def test_booleans(write: Write, word: str, value: float) -> None:
         (["0,5", "1,25"], [0.5, 1.25]),
         (["0,5", "1,304"], [0.5, 1.304]),
         (["0,5", "7"], [0.5, 7]),
+        (["0,125", "7"], [0.125, 7]),
+        (["1234,567", "7"], [1234.567, 7]),
         (["0,5", "1.304"], [0.5, 1304]),
         (["1.234,5", "1.234"], [1234.5, 1234]),
         (["1.234.567", "1,5e3"], [1234567, 1500]),
@@ -116,6 +118,12 @@ def test_what_may_mean_two_things_is_refused(refusal: Refuse, text: str) -> None
 def test_two_decimal_marks_are_refused(refusal: Refuse) -> None:
     message = refusal("a;b\n1,5;1\n2;0.5\n")
     assert "'1,5' (line 2, column 'a') and '0.5' (line 3, column 'b')" in message
+
+
+def test_two_decimal_marks_far_apart(refusal: Refuse) -> None:
+    rows = "1,234;5\n" * 3_000
+    message = refusal(f"a;b\n{rows}1,5;5\n1,234.5;5\n")
+    assert "'1,5' (line 3,002, column 'a') and '1,234.5' (line 3,003, column 'a')" in message
 
 
 def test_a_missing_value_in_a_decimal_comma_file(refusal: Refuse) -> None:

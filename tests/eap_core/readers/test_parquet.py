@@ -112,6 +112,16 @@ def test_a_long_text_in_many_rows(refusal: Refuse, monkeypatch: pytest.MonkeyPat
     assert "the text in column 's'" in refusal(content, "t.parquet")
 
 
+@pytest.mark.parametrize("promised", [9, 11])
+def test_rows_are_counted_while_reading(tmp_path: Path, promised: int) -> None:
+    path = tmp_path / "t.parquet"
+    path.write_bytes(_parquet({"a": np.arange(10.0)}))
+    with pq.ParquetFile(path) as file:
+        assert parquet._read(file, ["a"], 10).num_rows == 10
+        with pytest.raises(ValueError, match="do not add up"):
+            parquet._read(file, ["a"], promised)
+
+
 def test_damage_is_one_sentence(refusal: Refuse) -> None:
     content = _parquet({"a": np.arange(100.0)})
     for broken in (content[:-1], content[:50], content[:4] + content[50:], b"PAR1"):

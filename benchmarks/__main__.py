@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from benchmarks import eap, scale
+from benchmarks import eap, evaluators, scale, scaling
 from benchmarks.measure import markdown
 
-ALL = {"eap": eap, "scale": scale}
+ALL = {"eap": eap, "evaluators": evaluators, "scale": scale, "scaling": scaling}
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 HEAD = """# Benchmarks
 

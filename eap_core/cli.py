@@ -12,6 +12,8 @@ import typer
 from eap_core import console
 from eap_core.assemble import problem_from_tables
 from eap_core.cli_options import input_options, prior_option, settings_options, with_options
+from eap_core.compare import compare as compare_scores
+from eap_core.compare import known_quality
 from eap_core.demo import write_demo
 from eap_core.duplicates import duplicate_warnings
 from eap_core.errors import EapError, SettingsError, shown
@@ -20,7 +22,7 @@ from eap_core.explain import explain as explain_candidate
 from eap_core.inputs import Files, Tables
 from eap_core.posterior import Prior
 from eap_core.problem import Problem
-from eap_core.scoring import evaluator_names
+from eap_core.scoring import column_name, evaluator_names
 from eap_core.scoring import score as score_problem
 from eap_core.settings import AUTHORS, Settings
 from eap_core.sweep import Sweep
@@ -130,6 +132,44 @@ def sweep(
         ["prior", "Kendall τ", f"same among the best {found.top}"],
         [[row["prior"], row["kendall"], f"{row['top_overlap']:.0%}"] for row in summary],
     )
+
+
+@app.command()
+@with_options(files=input_options, settings=settings_options, prior=prior_option)
+def compare(
+    files: Files,
+    settings: Settings,
+    prior: Prior | None,
+    evaluators: Annotated[
+        str, typer.Option(help="The evaluators to compare, with commas between; or all.")
+    ] = "all",
+    out: Out = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Show where evaluators agree, and how right each is where the truth is known.
+
+    The truth is a column of the candidates named category (realistic, indistinguishable,
+    unrealistic) or good (1, 0).
+
+    \b
+    python -m eap_core compare --train train.csv --candidates candidates.csv
+    python -m eap_core compare --train t.csv --candidates c.csv --evaluators rarity,lava
+    """
+    names = evaluator_names([name.strip() for name in evaluators.split(",") if name.strip()])
+    problem, candidates = files.problem()
+    good = known_quality(candidates.extras)
+    console.say(*problem.notes, *problem.warnings)
+    with console.progress_bar(quiet=json) as progress:
+        table = score_problem(Workbench(problem, settings, seed), names, prior, progress)
+    scores = {name: table.columns[column_name(name)] for name in names}
+    found = compare_scores(scores, good)
+    if out:
+        write_frame(table.frame(), out)
+    if json:
+        console.write_json(console.comparison_record(found, problem.ids))
+    else:
+        console.write_comparison(found, problem.ids)
 
 
 @app.command()

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from eap_core.compare import Comparison
 from eap_core.explain import Explanation
 from eap_core.progress import Progress, silent
 
@@ -62,6 +63,40 @@ def write_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
     for row in cells:
         table.add_row(*(Text(str(value)) for value in row))
     Console().print(table)
+
+
+def comparison_record(found: Comparison, ids: Sequence[str]) -> dict[str, Any]:
+    """A comparison as plain data."""
+    return {
+        "evaluators": list(found.names),
+        "correlation": found.correlation.tolist(),
+        "disagreement": found.disagreement.tolist(),
+        "auc": found.auc,
+        "most_disputed": found.most_disputed(ids),
+    }
+
+
+def write_comparison(found: Comparison, ids: Sequence[str]) -> None:
+    """A comparison as two tables and a line."""
+    first = ["evaluator", *(["AUC"] if found.auc else []), "with EAP", "pairs ordered otherwise"]
+    rows = [
+        [
+            name,
+            *([f"{found.auc[name]:.3f}"] if found.auc else []),
+            f"{found.correlation[i, 0]:+.2f}",
+            f"{found.disagreement[i, 0]:.0%}",
+        ]
+        for i, name in enumerate(found.names)
+    ]
+    write_table("Evaluators beside EAP (rank correlation)", first, rows)
+    write("Rank correlation of each pair, in hundredths\n\n")
+    for i, name in enumerate(found.names):
+        # The lower half says it all, and fits on a terminal.
+        row = "".join(f"{100 * value:+4.0f}" for value in found.correlation[i, :i])
+        write(f"  {i + 1:2} {name:<13}{row}{i + 1:4}\n")
+    write("\n")
+    disputed = ", ".join(printable(name) for name in found.most_disputed(ids))
+    write(f"Most disputed candidates: {disputed}\n")
 
 
 def explanation(found: Explanation) -> str:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eap_core import calibration, detectors, ssdo
+from eap_core.detectors import Detector
 from eap_core.distances import MEMORY_BUDGET, SquaredDistances
 from eap_core.neighbourhoods import Neighbourhoods, Subset
 from eap_core.problem import Problem
@@ -72,15 +73,20 @@ def estimate(
     seed: int = 0,
     progress: Progress = silent,
     budget: int = MEMORY_BUDGET,
+    detector: Detector | None = None,
 ) -> Evidence:
-    """Estimate the evidence for every candidate; the same seed gives the same evidence."""
+    """Estimate the evidence for every candidate; the same seed gives the same evidence.
+
+    ``detector`` saves fitting it where it has been fitted on all training rows already.
+    """
     settings.check(problem)
     # Normals first: then each subset's normals and anomalies are two neighbouring stretches.
     order = np.concatenate([problem.normals, problem.anomalies])
     masks = [np.ones(problem.n, dtype=bool), *random_subsets(problem, settings, seed)]
     n_normals = len(problem.normals)
     subsets = [Subset.of(mask[order], n_normals) for mask in masks]
-    priors = _priors(problem, settings, seed, masks, order, part_of(progress, 0.0, 0.1))
+    fitted = detector or detectors.fit(settings.detector, problem.x_train, seed)
+    priors = _priors(problem, settings, seed, masks, order, fitted, part_of(progress, 0.0, 0.1))
     train = problem.x_train[order]
 
     within = SquaredDistances(train, train, budget)
@@ -146,19 +152,18 @@ def _priors(
     seed: int,
     masks: Sequence[Bools],
     order: Ints,
+    fitted: Detector,
     progress: Progress,
 ) -> list[tuple[Floats, Floats]]:
     """Per pass, the detector's probability of the training rows, in order, and the candidates."""
-    found: list[tuple[Floats, Floats]] = []
-    for i, mask in enumerate(masks):
-        if found and not settings.refit:
-            found.append(found[0])
-            continue
+    whole = fitted.training_probability()[order], fitted.probability(problem.x_candidates)
+    found = [whole] * len(masks)
+    for i in range(1, len(masks) if settings.refit else 0):
         progress(i / len(masks), "detector")
-        detector = detectors.fit(settings.detector, problem.x_train[mask], seed)
+        refitted = detectors.fit(settings.detector, problem.x_train[masks[i]], seed)
         train = np.zeros(problem.n)
-        train[mask] = detector.training_probability()
-        found.append((train[order], detector.probability(problem.x_candidates)))
+        train[masks[i]] = refitted.training_probability()
+        found[i] = train[order], refitted.probability(problem.x_candidates)
     progress(1.0, "detector")
     return found
 

@@ -8,40 +8,43 @@ fixed, c changes SSDO in three small ways, each of which has a closed form for a
 
 * η: in row i's k-distance c counts as one more neighbour, which makes it the middle one of d(i, c)
   and the distances to the k-th and the (k−1)-th neighbour in S.
-* a: one more term, 2^−(d/η)², and all others seen through the new η. In u = 1/η² every sum is
-  Σ exp(−z·u), smooth in u, and u hardly moves: a few terms of its Taylor series around the middle
-  of all u give it to 1e-12. The candidates for which u moves more are summed directly.
+* a: one more term, 2^−(d/η)², and all others seen through the new η. In u = 1/η² every sum over S
+  is Σ exp(−z·u), smooth in u, and u hardly moves between candidates or between S of a size: a few
+  terms of the Taylor series around a common u give it to 1e-12, and each term of it, for many S at
+  once, is one matrix product. Where u moves more, the sum is taken directly.
 * λ: a percentile of one column of scores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
+from eap_core import series
 from eap_core.calibration import threshold
 from eap_core.distances import MEMORY_BUDGET, SquaredDistances
 from eap_core.problem import Problem
 from eap_core.progress import Progress, part_of, silent
+from eap_core.series import Batch, Bools, Ints
 from eap_core.ssdo import posterior
 from eap_core.table import Floats
 
-Bools = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.intp]
+Result = TypeVar("Result")
 _LN2 = float(np.log(2.0))
-_SMALL_MOVE = 0.15  # relative move of u up to which the series is used
-_PRECISION = 1e-13
-FEWEST_ROWS = 3
+_LIVE_ARRAYS = 16  # arrays of rows × candidates that are alive at once in one worker
+_MODEL_BYTES = 400  # of a model's series, per training row
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """The rows to learn from, and the candidates to add, one at a time."""
+    """The rows to learn from, and the candidates to add, one at a time, in ascending order."""
 
     kept: Bools
     candidates: Ints
@@ -61,12 +64,20 @@ class Values:
 
 @dataclass(frozen=True, eq=False)
 class _Moves:
-    """Where u = 1/η² goes: without a candidate first, then with each; and the series for it."""
+    """Where u = 1/η² goes: without a candidate first, then with each."""
 
     u: Floats
+    direct: Ints  # variants whose u is too far from the batch's for the series
+
+
+@dataclass(frozen=True, eq=False)
+class _Learned:
+    """All that U needs of a model; ``moments`` and ``direct`` are SSDO's b and a per row."""
+
+    moves: _Moves
     centre: float
-    terms: int
-    direct: Ints  # variants whose u moves too far for the series
+    moments: Floats
+    direct: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,109 +92,207 @@ class Utility:
     budget: int = MEMORY_BUDGET
 
     def values(self, models: Sequence[Model], progress: Progress = silent) -> list[Values]:
-        """U(S) and U(S + c) of each model."""
-        train, candidates = self.problem.x_train, self.problem.x_candidates
-        within = SquaredDistances(train, train, self.budget)
-        # Small against the training distances in every use there is; kept whole for random access.
-        across = np.concatenate(
-            list(SquaredDistances(candidates, train, self.budget).map(lambda _, b: b.copy()))
-        )
-        shrunk = list(
-            within.map(
-                lambda rows, block: [self._neighbours(m, rows, block, across) for m in models],
-                part_of(progress, 0.0, 0.3),
-                "neighbours",
-            )
-        )
-        moves = [
-            self._moves(model, [block[t] for block in shrunk], across)
-            for t, model in enumerate(models)
+        """U(S) and U(S + c) of each model, a bounded number of models and candidates at a time."""
+        # Neighbours in size have similar length scales, which makes for a short series.
+        order = np.argsort([np.count_nonzero(model.kept) for model in models], kind="stable")
+        found: dict[int, Values] = {}
+        at_once = max(1, self.budget // (4 * _MODEL_BYTES * self.problem.n))
+        for start in range(0, len(models), at_once):
+            group = order[start : start + at_once]
+            share = part_of(progress, start / len(models), (start + len(group)) / len(models))
+            found |= zip(group, self._group([models[t] for t in group], share), strict=True)
+        return [found[t] for t in range(len(models))]
+
+    def _group(self, models: Sequence[Model], progress: Progress) -> list[Values]:
+        most = max(len(model.candidates) for model in models)
+        arrays = len(models) + _LIVE_ARRAYS * self._within.workers
+        step = max(1, self.budget // (2 * 8 * self.problem.n * arrays))
+        parts = []
+        for start in range(0, most, step):
+            some = [Model(m.kept, m.candidates[start : start + step]) for m in models]
+            share = start / most, min(1.0, (start + step) / most)
+            parts.append(self._some(some, part_of(progress, *share)))
+        return [
+            Values(parts[0][t].without, np.concatenate([part[t].with_each for part in parts]))
+            for t in range(len(models))
         ]
-        sums = list(
-            within.map(
-                lambda rows, block: [
-                    self._sums(m, v, block) for m, v in zip(models, moves, strict=True)
-                ],
-                part_of(progress, 0.3, 0.8),
-                "labels nearby",
-            )
+
+    def _some(self, models: Sequence[Model], progress: Progress) -> list[Values]:
+        needed = np.unique(np.hstack([m.candidates for m in models]))
+        across = self._across(needed)
+        near = [
+            across if len(m.candidates) == len(needed) else across[np.isin(needed, m.candidates)]
+            for m in models
+        ]
+        learned = self._learn(models, near, part_of(progress, 0.0, 0.8))
+        return self._finish(
+            lambda t: self._values(models[t], learned[t], near[t]),
+            len(models),
+            part_of(progress, 0.8, 1.0),
         )
-        found: list[Values] = []
-        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(within.workers) as pool:
-            done = pool.map(
-                lambda t: self._values(
-                    models[t], moves[t], np.concatenate([block[t] for block in sums]), across
-                ),
-                range(len(models)),
+
+    def calls(self, masks: Sequence[Bools], progress: Progress = silent) -> list[Bools]:
+        """For each S, which candidates a model of S alone finds anomalous."""
+        nobody = np.zeros(0, dtype=np.intp)
+        models = [Model(kept, nobody) for kept in masks]
+        nowhere = np.zeros((0, self.problem.n))
+        learned = self._learn(models, [nowhere] * len(models), part_of(progress, 0.0, 0.6))
+        across = self._across(np.arange(len(self.problem.ids)))
+        return self._finish(
+            lambda t: self._calls(models[t], learned[t], across),
+            len(models),
+            part_of(progress, 0.6, 1.0),
+        )
+
+    def _across(self, candidates: Ints) -> Floats:
+        """The chosen candidates' squared distances to all training rows."""
+        chosen = self.problem.x_candidates[candidates]
+        across = SquaredDistances(chosen, self.problem.x_train, self.budget, False)
+        return np.concatenate(list(across.map(lambda _, block: block.copy())))
+
+    def _learn(
+        self, models: Sequence[Model], near: Sequence[Floats], progress: Progress
+    ) -> list[_Learned]:
+        """Two passes over the training distances, for all models together."""
+
+        def neighbours(rows: slice, block: Floats) -> list[Floats]:
+            order = np.argsort(block, axis=1)
+            nearest = np.take_along_axis(block, order, axis=1)
+            return [
+                self._k_distances(m, rows, order, nearest, c)
+                for m, c in zip(models, near, strict=True)
+            ]
+
+        first = part_of(progress, 0.0, 0.5)
+        k_distances = list(self._within.map(neighbours, first, "neighbours"))
+        u = [
+            self._inverse_scales(m, np.concatenate([block[t] for block in k_distances]), near[t])
+            for t, m in enumerate(models)
+        ]
+        batches = series.batches(u)
+        moves = {
+            int(t): _Moves(
+                u[t], np.flatnonzero(np.abs(u[t] / batch.centre - 1) > series.SMALL_MOVE)
             )
-            for t, value in enumerate(done):
-                found.append(value)
-                progress(0.8 + 0.2 * (t + 1) / len(models), "utility")
+            for batch in batches
+            for t in batch.models
+        }
+
+        def sums(_: slice, block: Floats) -> dict[int, tuple[Floats, Floats]]:
+            found = {}
+            for batch in batches:
+                moments = self._moments(batch, models, block)
+                for i, t in enumerate(batch.models):
+                    direct = self._direct(models[t], moves[t], block)
+                    found[int(t)] = moments[:, i], direct
+            return found
+
+        parts = list(self._within.map(sums, part_of(progress, 0.5, 1.0), "labels nearby"))
+        return [
+            _Learned(
+                moves[t],
+                next(batch.centre for batch in batches if t in batch.models),
+                np.concatenate([block[t][0] for block in parts]),
+                np.concatenate([block[t][1] for block in parts]),
+            )
+            for t in range(len(models))
+        ]
+
+    def _finish(
+        self, work: Callable[[int], Result], count: int, progress: Progress
+    ) -> list[Result]:
+        """The same last step for each model, on all cores."""
+        found: list[Result] = []
+        workers = self._within.workers
+        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
+            for t, result in enumerate(pool.map(work, range(count))):
+                found.append(result)
+                progress((t + 1) / count, "models")
         return found
 
-    def _neighbours(self, model: Model, rows: slice, block: Floats, across: Floats) -> Floats:
+    @cached_property
+    def _within(self) -> SquaredDistances:
+        return SquaredDistances(self.problem.x_train, self.problem.x_train, self.budget)
+
+    def _k_distances(
+        self, model: Model, rows: slice, order: Ints, nearest: Floats, across: Floats
+    ) -> Floats:
         """Per row of S in the block its k-distance², without a candidate first, then with each."""
         kept = np.flatnonzero(model.kept[rows])
-        near = block[kept][:, model.kept]
-        size = near.shape[1]
+        size = int(model.kept.sum())
         alone, k = min(self.n_neighbors, size - 1), min(self.n_neighbors, size)
-        nearest = np.partition(near, sorted({alone, k - 1, min(k, size - 1)}), axis=1)
-        far = nearest[:, k, None] if k < size else np.inf
-        to_candidates = across[model.candidates][:, rows][:, kept].T
-        joined = np.clip(to_candidates, nearest[:, k - 1, None], far)
-        return np.hstack([nearest[:, alone, None], joined])
+        wanted = [alone, k - 1, min(k, size - 1)]
+        found = series.ranked(model.kept, order[kept], nearest[kept], wanted)
+        far = found[2][:, None] if k < size else np.inf
+        joined = np.clip(across[:, rows][:, kept].T, found[1][:, None], far)
+        return np.hstack([found[0][:, None], joined])
 
-    def _moves(self, model: Model, blocks: list[Floats], across: Floats) -> _Moves:
-        squared = np.concatenate(blocks)
-        k = min(self.n_neighbors, np.count_nonzero(model.kept))
-        own = np.partition(across[model.candidates][:, model.kept], k - 1, axis=1)[:, k - 1]
+    def _inverse_scales(self, model: Model, squared: Floats, across: Floats) -> Floats:
+        """u = 1/η² without a candidate, then with each."""
+        k = min(self.n_neighbors, int(model.kept.sum()))
+        own = np.partition(across[:, model.kept], k - 1, axis=1)[:, k - 1]
         # The candidate's own k-distance; the variant without one has none, which counts nothing.
         distances = np.sqrt(np.vstack([squared, np.r_[np.inf, own]]))
         positive = np.where(distances > 0, distances, np.inf).min(axis=0)
         floored = np.maximum(distances, np.where(np.isfinite(positive), positive, 1.0))
         count = np.isfinite(floored).sum(axis=0)
-        u = np.square((1.0 / floored).sum(axis=0) / count)
-        centre = float(np.median(u))
-        moved = np.abs(u / centre - 1.0)
-        largest = moved[moved <= _SMALL_MOVE].max()
-        terms = 1 if largest == 0 else 1 + int(np.ceil(np.log(_PRECISION) / np.log(largest)))
-        return _Moves(u, centre, terms, np.flatnonzero(moved > _SMALL_MOVE))
+        return np.asarray(np.square((1.0 / floored).sum(axis=0) / count))
 
-    def _sums(self, model: Model, moves: _Moves, block: Floats) -> Floats:
-        """Per row of the block and variant, SSDO's b and a over S, without the candidate's term."""
-        near = block[:, model.kept]
-        labels = self.problem.y_train[model.kept]
-        both = np.column_stack([labels == 0, labels == 1]).astype(float)
-        z = near * (-_LN2 * moves.centre)
-        term = np.exp(z)
-        moved = moves.u / moves.centre - 1.0
-        powers = np.ones_like(moved)
-        found = np.zeros((len(block), 2, len(moved)))
-        for order in range(moves.terms):
-            found += (term @ both)[:, :, None] * powers
-            term *= z
-            powers = powers * moved / (order + 1)
-        for variant in moves.direct:
-            found[:, :, variant] = np.exp(near * (-_LN2 * moves.u[variant])) @ both
+    def _moments(self, batch: Batch, models: Sequence[Model], block: Floats) -> Floats:
+        """Per row, model and label, the coefficients of the series in u."""
+        y = self.problem.y_train
+        members = [models[t].kept & (y == label) for t in batch.models for label in (0, 1)]
+        columns = np.array(members, dtype=float).T
+        found = series.moments(block, -_LN2 * batch.centre, columns, batch.terms)
+        return found.reshape(len(block), len(batch.models), 2, batch.terms)
+
+    def _direct(self, model: Model, moves: _Moves, block: Floats) -> Floats:
+        """The same sums for the variants that the series does not reach."""
+        found = np.empty((len(block), 2, len(moves.direct)))
+        if len(moves.direct):
+            labels = self.problem.y_train[model.kept]
+            both = np.column_stack([labels == 0, labels == 1]).astype(float)
+            near = block[:, model.kept]
+            for i, variant in enumerate(moves.direct):
+                found[:, :, i] = np.exp(near * (-_LN2 * moves.u[variant])) @ both
         return found
 
-    def _values(self, model: Model, moves: _Moves, sums: Floats, across: Floats) -> Values:
-        y, kept, chosen = self.problem.y_train, model.kept, model.candidates
-        b, a = sums[:, 0], sums[:, 1]
-        u = moves.u[1:]
-        # The candidate's own term in every row's sum, and the sums at the candidate itself.
-        a[:, 1:] += np.exp(across[chosen].T * (-_LN2 * u))
-        f = posterior(self.prior_train[:, None], a, b, self.weight)
-        near = np.exp(across[chosen][:, kept] * (-_LN2 * u[:, None]))
-        own_a = 1.0 + near[:, y[kept] == 1].sum(axis=1)
-        own_b = near[:, y[kept] == 0].sum(axis=1)
-        own = posterior(self.prior_candidates[chosen], own_a, own_b, self.weight)
+    def _values(self, model: Model, learned: _Learned, across: Floats) -> Values:
+        y, kept, u = self.problem.y_train, model.kept, learned.moves.u[1:]
+        f = self._scores(learned, np.exp(across.T * (-_LN2 * u)))
+        own = self._at_candidates(model, across, u[:, None], model.candidates, own=1.0)
         m, n = int(y[kept].sum()), int(kept.sum())
         without = 0.0 if m == 0 else f1(y, f[:, 0] > threshold(f[kept, 0], m / n, "percentile"))
-        levels = np.percentile(
-            np.vstack([f[kept, 1:], own]), int(100 * (1 - (m + 1) / (n + 1))), axis=0
-        )
+        level = int(100 * (1 - (m + 1) / (n + 1)))
+        levels = np.percentile(np.vstack([f[kept, 1:], own]), level, axis=0)
         return Values(without, f1_columns(y, f[:, 1:] > levels))
+
+    def _calls(self, model: Model, learned: _Learned, across: Floats) -> Bools:
+        labels = self.problem.y_train[model.kept]
+        everyone = np.arange(len(across))
+        if not labels.any():
+            return np.zeros(len(across), dtype=bool)
+        f = self._scores(learned, np.zeros((self.problem.n, 0)))[model.kept, 0]
+        found = self._at_candidates(model, across, learned.moves.u[0], everyone, own=0.0)
+        return np.asarray(found > threshold(f, labels.mean(), "percentile"))
+
+    def _scores(self, learned: _Learned, added: Floats) -> Floats:
+        """f of every training row, without a candidate and then with each one's own term."""
+        moved = learned.moves.u / learned.centre - 1.0
+        both = learned.moments @ series.powers(moved, learned.moments.shape[2])
+        both[:, :, learned.moves.direct] = learned.direct
+        b, a = both[:, 0], both[:, 1]
+        a[:, 1:] += added
+        return posterior(self.prior_train[:, None], a, b, self.weight)
+
+    def _at_candidates(
+        self, model: Model, across: Floats, u: Floats | np.float64, which: Ints, own: float
+    ) -> Floats:
+        """f at the candidates themselves; ``own`` is 1 where the candidate is learned from."""
+        y = self.problem.y_train[model.kept]
+        near = np.exp(across[:, model.kept] * (-_LN2 * u))
+        a, b = near[:, y == 1].sum(axis=1) + own, near[:, y == 0].sum(axis=1)
+        return posterior(self.prior_candidates[which], a, b, self.weight)
 
 
 def f1(labels: npt.NDArray[np.int8], predicted: Bools) -> float:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
+from eap_core import detectors
+from eap_core.detectors import Detector
 from eap_core.distances import MEMORY_BUDGET
 from eap_core.evidence import Evidence, estimate
 from eap_core.problem import Problem
 from eap_core.progress import Progress, silent
 from eap_core.settings import AUTHORS, Settings
+from eap_core.utility import Utility
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +27,23 @@ class Workbench:
     seed: int = 0
     budget: int = MEMORY_BUDGET
     _made: dict[Settings, Evidence] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def detector(self) -> Detector:
+        """The unsupervised detector, fitted on all training rows."""
+        return detectors.fit(self.settings.detector, self.problem.x_train, self.seed)
+
+    @cached_property
+    def utility(self) -> Utility:
+        """U(S) with that detector held fixed."""
+        return Utility(
+            self.problem,
+            self.detector.training_probability(),
+            self.detector.probability(self.problem.x_candidates),
+            self.settings.ssdo_k,
+            self.settings.ssdo_weight,
+            self.budget,
+        )
 
     def evidence(self, progress: Progress = silent) -> Evidence:
         """The evidence under the run's settings."""
@@ -41,6 +62,6 @@ class Workbench:
     def _evidence(self, settings: Settings, progress: Progress) -> Evidence:
         if settings not in self._made:
             self._made[settings] = estimate(
-                self.problem, settings, self.seed, progress, self.budget
+                self.problem, settings, self.seed, progress, self.budget, self.detector
             )
         return self._made[settings]

@@ -1,0 +1,85 @@
+"""How evaluators agree with one another, and with the truth where it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import rankdata
+from sklearn.metrics import roc_auc_score
+
+from eap_core.category import CATEGORIES, REALISTIC
+from eap_core.errors import DataError, listed
+from eap_core.ranking import best_first, percentiles
+from eap_core.sweep import agreement
+from eap_core.table import Floats
+
+Bools = npt.NDArray[np.bool_]
+_GOOD = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+_GOOD |= {category: category == REALISTIC for category in CATEGORIES}
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Square matrices in the order of ``names``, and per candidate how far its ranks are apart.
+
+    ``correlation`` is Spearman's; ``disagreement`` the share of candidate pairs that two evaluators
+    order differently, a tie counting half; ``spread`` the distance, in percentiles, between the
+    evaluators that like a candidate most and least; ``auc`` is AUC_qlt where the truth is known.
+    """
+
+    names: tuple[str, ...]
+    correlation: Floats
+    disagreement: Floats
+    spread: Floats
+    auc: Mapping[str, float] | None
+
+    def most_disputed(self, ids: Sequence[str], count: int = 10) -> list[str]:
+        """The candidates on which the evaluators differ most."""
+        return [ids[i] for i in best_first(self.spread, ids)[:count]]
+
+
+def compare(scores: Mapping[str, Floats], good: Bools | None = None) -> Comparison:
+    """Compare scores of the same candidates by different evaluators."""
+    names = tuple(scores)
+    table = np.array([scores[name] for name in names])
+    correlation, disagreement = np.eye(len(names)), np.zeros((len(names), len(names)))
+    for i in range(len(names)):
+        for j in range(i):
+            correlation[i, j] = correlation[j, i] = _spearman(table[i], table[j])
+            share = (1 - agreement(table[i], table[j])) / 2
+            disagreement[i, j] = disagreement[j, i] = share
+    spread = np.ptp([percentiles(row) for row in table], axis=0)
+    auc = None
+    if good is not None and 0 < np.count_nonzero(good) < len(good):
+        auc = {name: float(roc_auc_score(good, scores[name])) for name in names}
+    return Comparison(names, correlation, disagreement, np.asarray(spread), auc)
+
+
+def known_quality(extras: Mapping[str, Sequence[str]]) -> Bools | None:
+    """Which candidates are known to be good, from a column ``good`` or ``category``, if any."""
+    for name, values in extras.items():
+        if name.strip().casefold() in ("good", "category"):
+            plain = [_plain(value) for value in values]
+            odd = sorted({v for v, p in zip(values, plain, strict=True) if p not in _GOOD})
+            if odd:
+                raise DataError(
+                    f"the column {name!r} of the candidates holds {listed(odd)} — accepted are "
+                    f"{', '.join(CATEGORIES)}, or 1 and 0"
+                )
+            return np.array([_GOOD[value] for value in plain])
+    return None
+
+
+def _plain(value: str) -> str:
+    text = value.strip().casefold()
+    return text.removesuffix(".0")
+
+
+def _spearman(a: Floats, b: Floats) -> float:
+    """Correlation of the ranks; all ties correlate with nothing but all ties."""
+    if np.ptp(a) == 0 or np.ptp(b) == 0:
+        return float(np.ptp(a) == np.ptp(b))
+    return float(np.corrcoef(rankdata(a), rankdata(b))[0, 1])

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test check browser bench docs lock
+.PHONY: run test check browser bench docs screenshots lock
 
 run: .venv/.installed
 	$(BIN)/streamlit run app.py
@@ -21,6 +21,9 @@ bench: .venv/.developed
 
 docs: .venv/.developed
 	$(BIN)/python -m docs.make_cli
+
+screenshots: browser
+	$(BIN)/python -m docs.make_screenshots
 
 browser: .venv/.developed
 	sh tests/browser/install.sh $(BIN)/playwright

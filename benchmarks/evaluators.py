@@ -21,13 +21,11 @@ from eap_core.workbench import Workbench
 SPLIT = Path(__file__).parents[2] / "shared" / "golden" / "cardio_1.npz"
 SAMPLED = 8
 TITLE = "The thirteen evaluators, n = 1018 (18 anomalies), l = 210, d = 21"
-NOTE = (
-    "Reference: SSDO with its forest refitted for each pair of a subset S and a candidate c, as the "
-    f"definitions say; timed on {SAMPLED} pairs and scaled up to all of them. For kNN-Shapley: the "
-    "distances and the order built anew for each candidate. The authors' code took 1186 s for EAP, "
-    "163 s for Loo, 181 s for AME, 27 s for DataOob, and more than an hour each for Inf and "
-    "DataBanzhaf on this problem."
-)
+NOTE = f"""Reference: SSDO with its forest refitted for each pair of a subset S and a candidate c,
+as the definitions say; timed on {SAMPLED} pairs and scaled up to all of them. For kNN-Shapley: the
+distances and the order built anew for each candidate. On this problem the authors' code took 1186 s
+for EAP, 163 s for Loo, 181 s for AME, 27 s for DataOob, and more than an hour each for Inf and
+DataBanzhaf."""
 
 
 def run() -> list[Figure]:
@@ -82,6 +80,6 @@ def _neighbours_anew(problem: Problem) -> None:
 def _problem() -> Problem:
     if not SPLIT.exists():
         return clouds(1018, 18, 210, 21)
-    split = np.load(SPLIT)
-    ids = tuple(str(i) for i in range(len(split["x_candidates"])))
-    return Problem(split["x_train"], split["y_train"], split["x_candidates"], ids)
+    with np.load(SPLIT) as split:
+        ids = tuple(str(i) for i in range(len(split["x_candidates"])))
+        return Problem(split["x_train"], split["y_train"], split["x_candidates"], ids)

@@ -16,7 +16,7 @@ from eap_core.compare import compare as compare_scores
 from eap_core.compare import known_quality
 from eap_core.demo import write_demo
 from eap_core.duplicates import duplicate_warnings
-from eap_core.errors import EapError, SettingsError, shown
+from eap_core.errors import EapError, SettingsError, printable, shown
 from eap_core.evaluators import EVALUATORS
 from eap_core.explain import explain as explain_candidate
 from eap_core.inputs import Files, Tables
@@ -221,7 +221,7 @@ def check(files: Files, json: Json = False) -> None:
         console.write_json({"files": sizes, "notes": notes, "warnings": warnings})
     else:
         for size in sizes:
-            name = console.printable(str(size["file"]))
+            name = printable(str(size["file"]))
             console.write(f"{name}: {size['rows']:,} rows, {size['columns']:,} columns\n")
         console.say(*(f"note: {note}" for note in notes))
         console.say(*(f"warning: {warning}" for warning in warnings))

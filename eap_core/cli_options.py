@@ -42,8 +42,26 @@ def input_options(
         float | None,
         typer.Option(help="Share of anomalies to assume where no real ones are given (0.05)."),
     ] = None,
+    exclude: Annotated[
+        str, typer.Option(help="Columns that are no features, with commas between.")
+    ] = "",
+    array: Annotated[
+        str | None, typer.Option(help="Which array of an NPZ file holds the rows.")
+    ] = None,
 ) -> Files:
-    return Files(train, normals, anomalies, candidates, label, id_column, scale, assumed_rate)
+    left_out = tuple(name.strip() for name in exclude.split(",") if name.strip())
+    return Files(
+        train=train,
+        normals=normals,
+        anomalies=anomalies,
+        candidates=candidates,
+        label=label,
+        id_column=id_column,
+        scale=scale,
+        assumed_rate=assumed_rate,
+        exclude=left_out,
+        array=array,
+    )
 
 
 def settings_options(

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from eap_core.compare import Comparison
+from eap_core.errors import printable
 from eap_core.explain import Explanation
 from eap_core.progress import Progress, silent
 
@@ -136,8 +137,3 @@ def _cell(value: object) -> str:
     if isinstance(value, int):
         return _Number(f"{value:,}")
     return printable(str(value))
-
-
-def printable(text: str) -> str:
-    """Without control characters, which could rewrite the terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

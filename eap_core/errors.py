@@ -20,8 +20,15 @@ class SettingsError(EapError):
 def shown(value: object) -> str:
     """A value as it may appear in a message: escaped, quoted and cut to 60 characters."""
     text = value if isinstance(value, str) else repr(value)
-    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    safe = printable(text[: _SHOWN + 1])  # cut first: a cell may hold megabytes
     return f"'{safe}'" if len(safe) <= _SHOWN else f"'{safe[:_SHOWN]}…'"
+
+
+def printable(text: str) -> str:
+    """Without control characters, which could rewrite a terminal or fake a name."""
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text
+    )
 
 
 def listed(names: list[str], most: int = 5) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eap_core.assemble import Scale, problem_from_tables
-from eap_core.errors import DataError, SettingsError
+from eap_core.errors import DataError, SettingsError, listed
 from eap_core.problem import Problem
 from eap_core.readers import read_table
 from eap_core.table import Table
@@ -24,6 +24,8 @@ class Files:
     id_column: str | None = None
     scale: Scale = "standard"
     assumed_rate: float | None = None
+    exclude: tuple[str, ...] = ()
+    array: str | None = None
 
     def tables(self) -> Tables:
         """Read each file that was named."""
@@ -32,11 +34,19 @@ class Files:
                 "--train already holds normals and anomalies — give either --train or --normals "
                 "with --anomalies"
             )
-        return Tables(
+        tables = Tables(
             train=self._training() if self.train else self._read(self.normals),
             anomalies=self._read(self.anomalies),
             candidates=self._read(self.candidates),
         )
+        # One file may lack an excluded column; if all do, it is a slip of the pen.
+        found = {name for table in tables.read for name in table.extras}
+        unknown = [name for name in self.exclude if name not in found]
+        if unknown and tables.read:
+            raise SettingsError(
+                f"--exclude names {listed(unknown)}, a column that no file has — correct the name"
+            )
+        return tables
 
     def problem(self) -> tuple[Problem, Table]:
         """The problem, and the candidates' table with the columns that are no features."""
@@ -69,7 +79,13 @@ class Files:
     def _read(self, path: Path | None) -> Table | None:
         if path is None:
             return None
-        return read_table(path, label=self._label_in(path), id_column=self.id_column)
+        return read_table(
+            path,
+            label=self._label_in(path),
+            id_column=self.id_column,
+            array=self.array,
+            exclude=self.exclude,
+        )
 
     def _label_in(self, path: Path) -> str | None:
         """A label column that was named is wanted in the training file; others may lack it."""

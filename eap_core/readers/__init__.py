@@ -24,7 +24,8 @@ def read_table(
 
     ``label`` and ``id_column`` name those columns where their usual names would not be found or
     not be right; ``array`` names the table among several in an NPZ file and is of no meaning for
-    other files; ``exclude`` names columns that are no features and travel along as text.
+    other files; ``exclude`` names columns that, where they
+    exist, are no features and travel along as text.
     """
     asked = Asked(label=label, id_column=id_column, array=array, exclude=tuple(exclude))
     kind = accepted_kind(path)

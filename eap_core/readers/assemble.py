@@ -34,7 +34,8 @@ def table_from(contents: Contents, asked: Asked, convert: Convert) -> Table:
         )
     id_column = id_column or find_unique_text(contents, features.texts)
     _mention_texts(contents, [name for name in features.texts if name != id_column])
-    travelling = {*asked.exclude, *spare, *features.texts} - {id_column}
+    excluded = set(asked.exclude) & set(contents.columns)
+    travelling = {*excluded, *spare, *features.texts} - {id_column}
     return Table(
         source=contents.source,
         columns=columns,
@@ -59,8 +60,6 @@ def _check_size(contents: Contents) -> None:
 
 
 def _check_asked(contents: Contents, asked: Asked) -> None:
-    for name in asked.exclude:
-        contents.require(name, "excluded column")
     roles = [name for name in (asked.label, asked.id_column, *asked.exclude) if name is not None]
     twice = sorted({name for name in roles if roles.count(name) > 1})
     if twice:

@@ -95,6 +95,29 @@ def test_options_reach_the_score(demo: list[str]) -> None:
         assert changed.stdout != plain, change
 
 
+def test_excluded_columns_travel_but_do_not_count(demo: list[str]) -> None:
+    plain = json.loads(run("score", *demo, "--subsets", "0", "--json").stdout)
+    words = ["score", *demo, "--subsets", "0", "--exclude", "mean area,generator", "--json"]
+    left_out = json.loads(run(*words).stdout)
+    assert left_out[0]["mean area"] != ""
+    assert [row["eap"] for row in left_out] != [row["eap"] for row in plain]
+
+
+def test_evaluators_are_compared(demo: list[str], tmp_path: Path) -> None:
+    truth = pd.read_csv(demo[3])
+    truth["good"] = (truth.pop("generator") == "interpolate").astype(int)
+    truth.to_csv(tmp_path / "known.csv", index=False)
+    words = [*demo[:2], "--candidates", str(tmp_path / "known.csv"), "--subsets", "5"]
+    words = ["compare", *words, "--evaluators", "rarity,p_y"]
+    found = json.loads(run(*words, "--json").stdout)
+    assert found["evaluators"] == ["eap", "rarity", "p_y"]
+    assert found["auc"]["eap"] > 0.7
+    assert np.array(found["correlation"]).shape == (3, 3)
+    assert len(found["most_disputed"]) == 10
+    shown = run(*words).stdout
+    assert "Most disputed candidates" in shown
+
+
 def test_evaluators_are_further_columns(demo: list[str]) -> None:
     done = run("score", *demo, "--subsets", "0", "--evaluators", "rarity, sum", "--json")
     assert {"eap", "rarity", "sum"} <= set(json.loads(done.stdout)[0])
@@ -157,6 +180,7 @@ def test_check_reports_without_scoring(demo: list[str], tmp_path: Path) -> None:
         (["explain", "nobody", "DEMO"], "no candidate has the id 'nobody'"),
         (["sweep", "DEMO", "--priors", "a,b"], "give numbers such as"),
         (["check", "--normals", "missing.csv"], "missing.csv"),
+        (["check", "DEMO", "--exclude", "nonsense"], "--exclude names 'nonsense'"),
     ],
 )
 def test_a_mistake_is_one_sentence(demo: list[str], words: list[str], message: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 from eap_core.assemble import problem_from_tables
 from eap_core.demo import demo_tables
+from eap_core.evaluators import EVALUATORS
 from eap_core.problem import Problem
 from eap_core.rarity import rarity
 from eap_core.scoring import score
@@ -19,9 +21,14 @@ from eap_core.workbench import Workbench
 K_HAT = {"breastw_0": 94, "Pima_0": 33, "cardio_1": 160, "Ionosphere_0": 75}
 
 
+def golden(folder: Path, name: str) -> dict[str, Any]:
+    with np.load(folder / f"{name}.npz") as arrays:
+        return dict(arrays)
+
+
 @pytest.mark.parametrize("name", K_HAT)
 def test_the_authors_numbers(golden_folder: Path, name: str) -> None:
-    split = np.load(golden_folder / f"{name}.npz")
+    split = golden(golden_folder, name)
     candidates = split["x_candidates"]
     ids = tuple(str(i) for i in range(len(candidates)))
     problem = Problem(split["x_train"], split["y_train"], candidates, ids)
@@ -41,6 +48,20 @@ def test_the_authors_numbers(golden_folder: Path, name: str) -> None:
     if "authors_sum" in split:
         total = score(bench, ["sum"]).columns["sum"]
         np.testing.assert_allclose(total, split["authors_sum"], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", K_HAT)
+@pytest.mark.parametrize(("evaluator", "near"), [("lava", 0.05), ("loo", 0.1), ("data_oob", 0.1)])
+def test_the_authors_baselines(golden_folder: Path, name: str, evaluator: str, near: float) -> None:
+    split = golden(golden_folder, name)
+    if f"authors_{evaluator}" not in split:
+        pytest.skip("the authors' code was not run for this")
+    ids = tuple(str(i) for i in range(len(split["x_candidates"])))
+    problem = Problem(split["x_train"], split["y_train"], split["x_candidates"], ids)
+    good = split["category"] == 0
+    ours = EVALUATORS[evaluator].score(Workbench(problem, seed=int(name[-1])))
+    theirs = roc_auc_score(good, split[f"authors_{evaluator}"])
+    assert roc_auc_score(good, ours) == pytest.approx(theirs, abs=near)
 
 
 def test_the_demo_keeps_its_figures() -> None:

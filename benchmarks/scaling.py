@@ -34,6 +34,8 @@ def run() -> list[Figure]:
             axis.loglog(along, times, marker=markers[i], label=name, color=plt.cm.cividis(i / 14))
             grown.setdefault(name, []).append(f"{times[-1]:.2f} s")
         axis.set_xlabel(label)
+        axis.set_xticks(along, [f"{size:,}" for size in along])
+        axis.minorticks_off()
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("seconds, two cores")
     axes[1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)

@@ -18,9 +18,10 @@ SCREENS = {"score": (1440, 900), "score-phone": (390, 844)}
 
 
 def main() -> None:
+    port = ADDRESS.rsplit(":", 1)[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
     server = subprocess.Popen(
-        [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
-        + ["--server.port", ADDRESS.rsplit(":", 1)[1]],
+        [*command, "--server.port", port],
         cwd=Path(__file__).parents[1],
         stdout=subprocess.DEVNULL,
     )

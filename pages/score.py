@@ -17,9 +17,10 @@ st.markdown(
     f"Demo: {len(frame)} made-up tumour measurements from four generators, scored against "
     f"{len(problem.normals)} benign samples and {problem.m} real malignant ones."
 )
-for column, category in zip(st.columns(3), charts.COLOURS, strict=True):
-    count = int((frame["category"] == category).sum())
-    column.metric(charts.WORDS[category].capitalize(), f"{count} of {len(frame)}", border=True)
+with st.container(horizontal=True):
+    for category, words in charts.WORDS.items():
+        count = int((frame["category"] == category).sum())
+        st.metric(words.capitalize(), f"{count} of {len(frame)}", border=True, width=200)
 
 st.subheader("Quality by generator")
 st.plotly_chart(

@@ -90,9 +90,9 @@ def estimate(
     train = problem.x_train[order]
 
     within = SquaredDistances(train, train, budget)
-    places = Neighbourhoods(within, n_normals, subsets, settings)
-    places.learn(part_of(progress, 0.1, 0.4))
-    sums = places.measure(part_of(progress, 0.4, 0.7))
+    places = Neighbourhoods(n_normals, subsets, settings)
+    places.learn(within, part_of(progress, 0.1, 0.4))
+    sums = places.measure(within, part_of(progress, 0.4, 0.7))
     thresholds = np.array(
         [
             calibration.threshold(

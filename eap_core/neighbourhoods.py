@@ -100,13 +100,11 @@ class Neighbourhoods:
 
     def __init__(
         self,
-        within: SquaredDistances,
         n_normals: int,
         subsets: list[Subset],
         settings: Settings,
     ) -> None:
-        self._within, self._subsets, self._settings = within, subsets, settings
-        self._n_normals = n_normals
+        self._n_normals, self._subsets, self._settings = n_normals, subsets, settings
         self._closed = settings.ball == "closed"
         self.k = np.zeros(len(subsets), dtype=np.intp)
         self.squared_scales = np.zeros(len(subsets))
@@ -117,9 +115,9 @@ class Neighbourhoods:
         )
         self._smallest = np.inf
 
-    def learn(self, progress: Progress = silent) -> None:
+    def learn(self, within: SquaredDistances, progress: Progress = silent) -> None:
         """First pass: k from the real anomalies, η from the k-distances."""
-        found = list(self._within.map(self._learn_block, progress, "neighbours"))
+        found = list(within.map(self._learn_block, progress, "neighbours"))
         # Row 0 is the pass over all rows, so this is the smallest distance between two normals.
         self._smallest = min(block[0].smallest for block in found)
         for t, subset in enumerate(self._subsets):
@@ -145,28 +143,27 @@ class Neighbourhoods:
         k_distances = [kth_smallest(rows, k) for rows in (of_normals, part.near[part.normals :])]
         return Learned(covering, np.concatenate(k_distances), smallest_positive(nearest))
 
-    def measure(self, progress: Progress = silent) -> list[tuple[Floats, Floats]]:
+    def measure(
+        self, within: SquaredDistances, progress: Progress = silent
+    ) -> list[tuple[Floats, Floats]]:
         """Second pass: radii and the density's denominator; returns SSDO's sums a and b."""
-        found = list(self._within.map(self._measure_block, progress, "radii"))
-        for t in range(len(self._subsets)):
-            blocks = [block[t] for block in found]
-            raw = np.concatenate([block.radii for block in blocks])
-            floored = floor_at_smallest_positive(raw, self._smallest)
-            rarities = np.min([block.rarities for block in blocks], axis=0)
+        radii: list[list[Floats]] = [[] for _ in self._subsets]
+        sums: list[list[tuple[Floats, Floats]]] = [[] for _ in self._subsets]
+        nearest = [np.full((2, len(s.rows)), np.inf) for s in self._subsets]
+        # Folded block by block: all blocks' parts together could be larger than the budget.
+        for block in within.map(self._measure_block, progress, "radii"):
+            for t, found in enumerate(block):
+                radii[t].append(found.radii)
+                sums[t].append(found.sums)
+                np.minimum(nearest[t], (found.rarities, found.to_zero), out=nearest[t])
+        for t, (rarities, to_zero) in enumerate(nearest):
+            floored = floor_at_smallest_positive(np.concatenate(radii[t]), self._smallest)
             # A radius of 0 is raised only now that the smallest positive one is known. No ball is
             # smaller, so whatever a raised ball covers has just that rarity.
-            to_zero = np.min([block.to_zero for block in blocks], axis=0)
-            raised = inside(to_zero, floored.min(), self._closed)
-            rarities[raised] = floored.min()
+            rarities[inside(to_zero, floored.min(), self._closed)] = floored.min()
             self.totals[t] = (1.0 / np.sqrt(rarities[: self.counted[t]])).sum()
             self.squared_radii.append(floored)
-        return [
-            (
-                np.concatenate([block[t].sums[0] for block in found]),
-                np.concatenate([block[t].sums[1] for block in found]),
-            )
-            for t in range(len(self._subsets))
-        ]
+        return [_joined(parts) for parts in sums]
 
     def _measure_block(self, rows: slice, block: Floats) -> list[Measured]:
         found = []
@@ -183,13 +180,7 @@ class Neighbourhoods:
         """Third pass: the candidates' density, and SSDO's sums for them."""
         found = list(across.map(self._look_block, progress, "candidates"))
         rarities = np.concatenate([rarity for rarity, _ in found], axis=1)
-        sums = [
-            (
-                np.concatenate([block[t][0] for _, block in found]),
-                np.concatenate([block[t][1] for _, block in found]),
-            )
-            for t in range(len(self._subsets))
-        ]
+        sums = [_joined([block[t] for _, block in found]) for t in range(len(self._subsets))]
         return Seen(density(rarities, self.totals[:, None]), np.isfinite(rarities), sums)
 
     def _look_block(self, _: slice, block: Floats) -> tuple[Floats, list[tuple[Floats, Floats]]]:
@@ -212,3 +203,7 @@ class Neighbourhoods:
         nearness = calibration.nearness(near, self.squared_scales[t])
         split = self._subsets[t].n_normals
         return nearness[:, split:].sum(axis=1), nearness[:, :split].sum(axis=1)
+
+
+def _joined(parts: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+    return np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -90,6 +90,17 @@ class Problem:
                 digest.update(len(encoded).to_bytes(8, "little") + encoded)
         digest.update(np.float64(self.rate).tobytes())
         return digest.hexdigest()
+
+    def parts(self, budget: int, arrays: int) -> list[Problem]:
+        """The problem with some of its candidates at a time, as many as let the given number of
+        training rows × candidates arrays fit into the budget."""
+        step = max(1, budget // (8 * self.n * arrays))
+        if step >= len(self.ids):
+            return [self]
+        return [
+            replace(self, x_candidates=self.x_candidates[i : i + step], ids=self.ids[i : i + step])
+            for i in range(0, len(self.ids), step)
+        ]
 
     def position(self, candidate: str) -> int:
         """The row of a candidate."""

@@ -26,3 +26,8 @@ def part_of(progress: Progress, start: float, stop: float) -> Progress:
         progress(start + (stop - start) * share, step)
 
     return report
+
+
+def equal_parts(progress: Progress, count: int) -> list[Progress]:
+    """A progress function for each of several equally long stretches."""
+    return [part_of(progress, i / count, (i + 1) / count) for i in range(count)]

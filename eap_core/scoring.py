@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from eap_core.errors import SettingsError, listed
 from eap_core.evaluators import EVALUATORS, THIRTEEN
 from eap_core.evaluators.eap import Eap
 from eap_core.posterior import Posterior, Prior, parts
-from eap_core.progress import Progress, part_of, silent
+from eap_core.progress import Progress, equal_parts, silent
 from eap_core.ranking import percentiles, ranks
 from eap_core.workbench import Workbench
 
@@ -60,15 +60,25 @@ def score(
     progress: Progress = silent,
 ) -> ScoreTable:
     """Score every candidate: EAP with its parts and category, and one column per evaluator."""
-    names = evaluator_names(evaluators)
     columns: dict[str, Column] = {}
-    for i, name in enumerate(names):
-        step = part_of(progress, i / len(names), (i + 1) / len(names))
-        if name == "eap":
-            columns |= eap_columns(bench, prior, step)
-        else:
-            columns[column_name(name)] = EVALUATORS[name].score(bench, step)
+    for found in one_by_one(bench, evaluators, prior, progress):
+        columns |= found
     return ScoreTable(bench.problem.ids, columns)
+
+
+def one_by_one(
+    bench: Workbench,
+    evaluators: Sequence[str] = ("eap",),
+    prior: Prior | None = None,
+    progress: Progress = silent,
+) -> Iterator[dict[str, Column]]:
+    """The columns of one evaluator after the other, EAP's first, each as soon as it is there."""
+    names = evaluator_names(evaluators)
+    for name, step in zip(names, equal_parts(progress, len(names)), strict=True):
+        if name == "eap":
+            yield eap_columns(bench, prior, step)
+        else:
+            yield {column_name(name): EVALUATORS[name].score(bench, step)}
 
 
 def eap_columns(

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeVar
 
 import numpy as np
@@ -31,7 +31,7 @@ from eap_core import series
 from eap_core.calibration import threshold
 from eap_core.distances import MEMORY_BUDGET, SquaredDistances
 from eap_core.problem import Problem
-from eap_core.progress import Progress, part_of, silent
+from eap_core.progress import Progress, equal_parts, part_of, silent
 from eap_core.series import Batch, Bools, Ints
 from eap_core.ssdo import posterior
 from eap_core.table import Floats
@@ -97,9 +97,9 @@ class Utility:
         order = np.argsort([np.count_nonzero(model.kept) for model in models], kind="stable")
         found: dict[int, Values] = {}
         at_once = max(1, self.budget // (4 * _MODEL_BYTES * self.problem.n))
-        for start in range(0, len(models), at_once):
+        starts = range(0, len(models), at_once)
+        for start, share in zip(starts, equal_parts(progress, len(starts)), strict=True):
             group = order[start : start + at_once]
-            share = part_of(progress, start / len(models), (start + len(group)) / len(models))
             found |= zip(group, self._group([models[t] for t in group], share), strict=True)
         return [found[t] for t in range(len(models))]
 
@@ -107,11 +107,11 @@ class Utility:
         most = max(len(model.candidates) for model in models)
         arrays = len(models) + _LIVE_ARRAYS * self._within.workers
         step = max(1, self.budget // (2 * 8 * self.problem.n * arrays))
+        starts = range(0, most, step)
         parts = []
-        for start in range(0, most, step):
+        for start, share in zip(starts, equal_parts(progress, len(starts)), strict=True):
             some = [Model(m.kept, m.candidates[start : start + step]) for m in models]
-            share = start / most, min(1.0, (start + step) / most)
-            parts.append(self._some(some, part_of(progress, *share)))
+            parts.append(self._some(some, share))
         return [
             Values(parts[0][t].without, np.concatenate([part[t].with_each for part in parts]))
             for t in range(len(models))
@@ -137,12 +137,15 @@ class Utility:
         models = [Model(kept, nobody) for kept in masks]
         nowhere = np.zeros((0, self.problem.n))
         learned = self._learn(models, [nowhere] * len(models), part_of(progress, 0.0, 0.6))
-        across = self._across(np.arange(len(self.problem.ids)))
-        return self._finish(
-            lambda t: self._calls(models[t], learned[t], across),
-            len(models),
-            part_of(progress, 0.6, 1.0),
-        )
+        step = max(1, self.budget // (2 * 8 * self.problem.n * (1 + self._within.workers)))
+        count = len(self.problem.ids)
+        chunks = [np.arange(i, min(i + step, count)) for i in range(0, count, step)]
+        found = []
+        shares = equal_parts(part_of(progress, 0.6, 1.0), len(chunks))
+        for chunk, share in zip(chunks, shares, strict=True):
+            work = partial(self._calls_of, models, learned, self._across(chunk), chunk)
+            found.append(self._finish(work, len(models), share))
+        return [np.concatenate(parts) for parts in zip(*found, strict=True)]
 
     def _across(self, candidates: Ints) -> Floats:
         """The chosen candidates' squared distances to all training rows."""
@@ -267,13 +270,19 @@ class Utility:
         levels = np.percentile(np.vstack([f[kept, 1:], own]), level, axis=0)
         return Values(without, f1_columns(y, f[:, 1:] > levels))
 
-    def _calls(self, model: Model, learned: _Learned, across: Floats) -> Bools:
-        labels = self.problem.y_train[model.kept]
-        everyone = np.arange(len(across))
+    def _calls_of(
+        self,
+        models: Sequence[Model],
+        learned: Sequence[_Learned],
+        across: Floats,
+        candidates: Ints,
+        t: int,
+    ) -> Bools:
+        labels = self.problem.y_train[models[t].kept]
         if not labels.any():
-            return np.zeros(len(across), dtype=bool)
-        f = self._scores(learned, np.zeros((self.problem.n, 0)))[model.kept, 0]
-        found = self._at_candidates(model, across, learned.moves.u[0], everyone, own=0.0)
+            return np.zeros(len(candidates), dtype=bool)
+        f = self._scores(learned[t], np.zeros((self.problem.n, 0)))[models[t].kept, 0]
+        found = self._at_candidates(models[t], across, learned[t].moves.u[0], candidates, own=0.0)
         return np.asarray(found > threshold(f, labels.mean(), "percentile"))
 
     def _scores(self, learned: _Learned, added: Floats) -> Floats:

@@ -18,9 +18,12 @@ import numpy as np
 
 from eap_core.distances import SquaredDistances
 from eap_core.evaluators.base import Cost
-from eap_core.progress import Progress, silent
+from eap_core.problem import Problem
+from eap_core.progress import Progress, equal_parts, silent
 from eap_core.table import Floats
 from eap_core.workbench import Workbench
+
+_LIVE_ARRAYS = 4  # arrays of rows × candidates that are alive at once
 
 
 @dataclass(frozen=True)
@@ -31,10 +34,14 @@ class KnnShap:
     n_neighbors: int = 10
 
     def score(self, bench: Workbench, progress: Progress = silent) -> Floats:
-        problem = bench.problem
-        across = SquaredDistances(problem.x_candidates, problem.x_train, bench.budget, False)
+        parts = bench.problem.parts(bench.budget, _LIVE_ARRAYS)
+        steps = zip(parts, equal_parts(progress, len(parts)), strict=True)
+        return np.concatenate([self._scores(part, bench.budget, own) for part, own in steps])
+
+    def _scores(self, problem: Problem, budget: int, progress: Progress) -> Floats:
+        across = SquaredDistances(problem.x_candidates, problem.x_train, budget, False)
         to_candidates = np.concatenate(list(across.map(lambda _, block: block.copy())))
-        within = SquaredDistances(problem.x_train, problem.x_train, bench.budget, False)
+        within = SquaredDistances(problem.x_train, problem.x_train, budget, False)
 
         def values(rows: slice, block: Floats) -> Floats:
             same = (problem.y_train[rows, None] == problem.y_train).astype(float)

@@ -24,11 +24,12 @@ from scipy.special import logsumexp
 from eap_core.distances import MEMORY_BUDGET, SquaredDistances, squared_distances
 from eap_core.evaluators.base import Cost
 from eap_core.problem import Problem
-from eap_core.progress import Progress, silent
+from eap_core.progress import Progress, equal_parts, silent
 from eap_core.table import Floats
 from eap_core.workbench import Workbench
 
 _TOWER = 500.0  # beyond exp(this) a sum would overflow
+_LIVE_ARRAYS = 24  # arrays of rows × candidates that are alive at once
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,13 @@ class Lava:
     label_weight: float = 0.4
 
     def score(self, bench: Workbench, progress: Progress = silent) -> Floats:
-        problem = bench.problem
-        transport = self.label_weight * label_cost(problem)
-        steps = schedule(problem, self.epsilon)
-        return Annealing(problem, transport, bench.budget).values(steps, progress)
+        transport = self.label_weight * label_cost(bench.problem)
+        steps = schedule(bench.problem, self.epsilon)
+        parts = bench.problem.parts(bench.budget, _LIVE_ARRAYS)
+        steps_of = zip(parts, equal_parts(progress, len(parts)), strict=True)
+        return np.concatenate(
+            [Annealing(part, transport, bench.budget).values(steps, own) for part, own in steps_of]
+        )
 
 
 def label_cost(problem: Problem) -> float:

@@ -66,6 +66,11 @@ def test_a_budget_that_is_too_small_is_named() -> None:
         SquaredDistances(x, x, budget=1000)
 
 
+def test_the_number_of_threads_can_be_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+    assert SquaredDistances(np.zeros((3, 2)), np.zeros((3, 2))).workers == 1
+
+
 def test_cancelling_stops_between_blocks() -> None:
     x = np.random.default_rng(1).normal(size=(5000, 2))
     seen: list[float] = []

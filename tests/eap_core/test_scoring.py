@@ -14,8 +14,9 @@ from eap_core.evidence import estimate
 from eap_core.explain import explain
 from eap_core.posterior import Parts, Posterior, Prior, parts
 from eap_core.problem import Problem
+from eap_core.progress import Cancelled
 from eap_core.ranking import best_first, percentiles, ranks
-from eap_core.scoring import column_name, evaluator_names, score
+from eap_core.scoring import column_name, evaluator_names, one_by_one, score
 from eap_core.settings import AUTHORS, Settings
 from eap_core.sweep import RATES, agreement, sweep
 from eap_core.workbench import Workbench
@@ -93,6 +94,21 @@ def test_evaluators_are_asked_for_by_name() -> None:
     assert column_name("rarity") == "rarity"
     with pytest.raises(SettingsError, match="no evaluator 'magic' — choose from eap, "):
         evaluator_names(["magic"])
+
+
+def test_what_is_finished_is_there_when_the_rest_is_cancelled(problem: Problem) -> None:
+    def until_rarity(_share: float, step: str) -> None:
+        if step == "transport":
+            raise Cancelled
+
+    found: list[str] = []
+    with pytest.raises(Cancelled):
+        for columns in one_by_one(
+            Workbench(problem, QUICK), ["rarity", "lava"], None, until_rarity
+        ):
+            found += columns
+    assert found[0] == "eap"
+    assert found[-1] == "rarity"
 
 
 def test_another_prior_moves_the_scores(problem: Problem) -> None:

@@ -97,18 +97,15 @@ def test_evaluators_are_asked_for_by_name() -> None:
 
 
 def test_what_is_finished_is_there_when_the_rest_is_cancelled(problem: Problem) -> None:
-    def until_rarity(_share: float, step: str) -> None:
+    def until_lava(_share: float, step: str) -> None:
         if step == "transport":
             raise Cancelled
 
-    found: list[str] = []
+    work = one_by_one(Workbench(problem, QUICK), ["rarity", "lava"], None, until_lava)
+    assert next(iter(next(work))) == "eap"
+    assert list(next(work)) == ["rarity"]
     with pytest.raises(Cancelled):
-        for columns in one_by_one(
-            Workbench(problem, QUICK), ["rarity", "lava"], None, until_rarity
-        ):
-            found += columns
-    assert found[0] == "eap"
-    assert found[-1] == "rarity"
+        next(work)
 
 
 def test_another_prior_moves_the_scores(problem: Problem) -> None:

@@ -8,8 +8,24 @@ import sys
 import pytest
 
 
+def loaded(code: str) -> str:
+    """Which of the two are loaded after running the code in a process of its own."""
+    code = f"import sys\n{code}\nprint({{'streamlit', 'torch'}} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
 @pytest.mark.parametrize("module", ["eap_core", "eap_core.scoring", "eap_core.cli"])
 def test_the_core_loads_neither_streamlit_nor_torch(module: str) -> None:
-    code = f"import sys, {module}; print({{'streamlit', 'torch'}} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
+    assert loaded(f"import {module}") == "set()"
+
+
+def test_scoring_with_every_evaluator_loads_neither() -> None:
+    code = """
+from eap_core.assemble import problem_from_tables
+from eap_core.demo import demo_tables
+from eap_core.scoring import score
+from eap_core.workbench import Workbench
+score(Workbench(problem_from_tables(*demo_tables())), ["all"])
+"""
+    assert loaded(code) == "set()"

@@ -8,7 +8,7 @@ from eap_core.progress import Progress, silent
 from eap_core.table import Floats
 from eap_core.workbench import Workbench
 
-Cost = Literal["seconds", "minutes"]
+Cost = Literal["instant", "seconds"]
 
 
 class Evaluator(Protocol):
@@ -16,7 +16,8 @@ class Evaluator(Protocol):
 
     An evaluator is a frozen dataclass whose fields are its hyperparameters, so that printing,
     comparing, hashing and ``dataclasses.replace`` come free. ``label`` is its name for people,
-    ``summary`` one line on what it measures, ``cost`` how long it takes on a thousand rows.
+    ``summary`` one line on what it measures, ``cost`` how long it takes on a thousand rows: up to
+    half a second, or some seconds.
     """
 
     label: ClassVar[str]

@@ -22,7 +22,7 @@ from eap_core.workbench import Workbench
 class DataOob:
     label: ClassVar[str] = "DataOob"
     summary: ClassVar[str] = "models that never saw it call it anomalous"
-    cost: ClassVar[Cost] = "seconds"
+    cost: ClassVar[Cost] = "instant"
     models: int = 50
 
     def score(self, bench: Workbench, progress: Progress = silent) -> Floats:

@@ -30,7 +30,7 @@ _LIVE_ARRAYS = 4  # arrays of rows × candidates that are alive at once
 class KnnShap:
     label: ClassVar[str] = "kNNShap"
     summary: ClassVar[str] = "it helps the training rows' neighbours vote right"
-    cost: ClassVar[Cost] = "seconds"
+    cost: ClassVar[Cost] = "instant"
     n_neighbors: int = 10
 
     def score(self, bench: Workbench, progress: Progress = silent) -> Floats:

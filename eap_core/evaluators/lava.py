@@ -14,11 +14,11 @@ the few terms that would leave the range of numbers are added in logarithms.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import ot
 from scipy.special import logsumexp
 
 from eap_core.distances import MEMORY_BUDGET, SquaredDistances, squared_distances
@@ -54,6 +54,10 @@ def label_cost(problem: Problem) -> float:
     """W: the cost of moving the normal rows onto the anomalous ones; 0 without anomalies."""
     if problem.m == 0:
         return 0.0
+    # POT would load torch, which is slow and has nothing to do here, unless told not to.
+    os.environ.setdefault("POT_BACKEND_DISABLE_PYTORCH", "1")
+    import ot
+
     normals, anomalies = (problem.x_train[rows] for rows in (problem.normals, problem.anomalies))
     cost = 0.5 * squared_distances(normals, anomalies)
     return float(ot.emd2([], [], cost, numItermax=10_000_000))

@@ -21,7 +21,7 @@ from eap_core.workbench import Workbench
 class Loo:
     label: ClassVar[str] = "Loo"
     summary: ClassVar[str] = "detection improves when it is added to all training rows"
-    cost: ClassVar[Cost] = "seconds"
+    cost: ClassVar[Cost] = "instant"
     exact: bool = False
 
     def score(self, bench: Workbench, progress: Progress = silent) -> Floats:

@@ -21,7 +21,7 @@ from eap_core.workbench import Workbench
 class Density:
     label: ClassVar[str] = "P_x"
     summary: ClassVar[str] = "how dense the normal data are around it"
-    cost: ClassVar[Cost] = "seconds"
+    cost: ClassVar[Cost] = "instant"
 
     def score(self, bench: Workbench, progress: Progress = silent) -> Floats:
         return np.array(bench.single_pass(progress).p_x[0])
@@ -31,7 +31,7 @@ class Density:
 class Conditional:
     label: ClassVar[str] = "P_y|x"
     summary: ClassVar[str] = "how anomalous the detector finds it"
-    cost: ClassVar[Cost] = "seconds"
+    cost: ClassVar[Cost] = "instant"
 
     def score(self, bench: Workbench, progress: Progress = silent) -> Floats:
         return np.array(bench.single_pass(progress).p_y[0])
@@ -41,7 +41,7 @@ class Conditional:
 class Sum:
     label: ClassVar[str] = "P_y|x + N·P_x"
     summary: ClassVar[str] = "the two parts of EAP simply added"
-    cost: ClassVar[Cost] = "seconds"
+    cost: ClassVar[Cost] = "instant"
 
     def score(self, bench: Workbench, progress: Progress = silent) -> Floats:
         evidence = bench.single_pass(progress)

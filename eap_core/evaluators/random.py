@@ -22,7 +22,7 @@ from eap_core.workbench import Workbench
 class Random:
     label: ClassVar[str] = "RandomEv"
     summary: ClassVar[str] = "a random number: the floor"
-    cost: ClassVar[Cost] = "seconds"
+    cost: ClassVar[Cost] = "instant"
 
     def score(self, bench: Workbench, progress: Progress = silent) -> Floats:
         scores = np.array([_uniform(bench.seed, name) for name in bench.problem.ids])

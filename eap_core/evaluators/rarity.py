@@ -19,7 +19,7 @@ from eap_core.workbench import Workbench
 class Rarity:
     label: ClassVar[str] = "Rarity"
     summary: ClassVar[str] = "unusual, but not beyond the training data"
-    cost: ClassVar[Cost] = "seconds"
+    cost: ClassVar[Cost] = "instant"
     n_neighbors: int = 10
 
     def score(self, bench: Workbench, progress: Progress = silent) -> Floats:

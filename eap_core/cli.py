@@ -16,7 +16,7 @@ from eap_core.compare import compare as compare_scores
 from eap_core.compare import known_quality
 from eap_core.demo import write_demo
 from eap_core.duplicates import duplicate_warnings
-from eap_core.errors import EapError, SettingsError, printable, shown
+from eap_core.errors import DataError, EapError, SettingsError, printable, shown
 from eap_core.evaluators import EVALUATORS
 from eap_core.explain import explain as explain_candidate
 from eap_core.inputs import Files, Tables
@@ -214,8 +214,15 @@ def check(files: Files, json: Json = False) -> None:
     warnings = [warning for table in tables.read for warning in table.warnings]
     problem = _checked_problem(files, tables)
     if problem is not None:
+        scorable = tables.candidates is not None
         notes, warnings = list(problem.notes), list(problem.warnings)
-        warnings += duplicate_warnings(problem, candidates=tables.candidates is not None)
+        warnings += duplicate_warnings(problem, candidates=scorable)
+        try:
+            AUTHORS.check(problem)
+        except DataError as error:
+            if scorable:
+                raise
+            warnings.append(str(error))  # the file is fine; there is just not enough of it yet
     sizes = [{"file": t.source, "rows": len(t), "columns": len(t.columns)} for t in tables.read]
     if json:
         console.write_json({"files": sizes, "notes": notes, "warnings": warnings})
@@ -277,15 +284,13 @@ def _checked_problem(files: Files, tables: Tables) -> Problem | None:
     if tables.train is None:
         return None
     # Without candidates the training rows stand in for them: they fit by definition.
-    problem = problem_from_tables(
+    return problem_from_tables(
         tables.train,
         tables.candidates or replace(tables.train, notes=(), warnings=()),
         tables.anomalies,
         scale=files.scale,
         assumed_rate=files.assumed_rate,
     )
-    AUTHORS.check(problem)
-    return problem
 
 
 def main() -> None:

@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from eap_core.errors import DataError, SettingsError, listed
-from eap_core.problem import ASSUMED_RATE, Problem
+from eap_core.errors import DataError, SettingsError, listed, shown
+from eap_core.problem import ASSUMED_RATE, LARGEST, Problem
 from eap_core.table import Floats, Labels, Table
 
 Scale = Literal["standard", "none"]
@@ -33,9 +33,11 @@ def problem_from_tables(
     labels = np.concatenate(
         [_labels_of(part, default=position) for position, part in enumerate(parts)]
     )
+    for part in [*parts, candidates]:
+        _check_size(part)
     rate, warnings = _rate(labels, assumed_rate)
     varies = np.ptp(train, axis=0) > 0
-    if not varies.any():
+    if len(train) > 1 and not varies.any():
         raise DataError(
             f"all {len(train):,} training rows are identical — at least one column must vary"
         )
@@ -61,6 +63,18 @@ def problem_from_tables(
     )
 
 
+def _check_size(part: Table) -> None:
+    """Refuse what could not be squared, before anything is computed from it."""
+    bad = np.argwhere(np.abs(part.values) >= LARGEST)
+    if len(bad):
+        i, j = bad[0]
+        raise DataError(
+            f"{part.source}, row {shown(part.ids[i])}, column {shown(part.columns[j])} holds "
+            f"{part.values[i, j]:g} — numbers from {LARGEST:g} on are not accepted; use larger "
+            "units"
+        )
+
+
 def _labels_of(part: Table, default: int) -> Labels:
     if part.labels is None:
         return np.full(len(part), default, dtype=np.int8)
@@ -84,7 +98,9 @@ def _rate(labels: Labels, assumed: float | None) -> tuple[float, tuple[str, ...]
     return rate, (
         "there are no real anomalies: the prior, the threshold and k cannot be learned — an "
         f"anomaly rate of {rate:g} is assumed for the first two, and k keeps its prior, which "
-        "draws the balls wide; state the rate you expect, or add a few real anomalies",
+        "draws the balls wide; evaluators that measure detection (loo, ame, influence, data_oob, "
+        "data_banzhaf and the Shapley values) have nothing to measure and give 0; state the rate "
+        "you expect, or add a few real anomalies",
     )
 
 

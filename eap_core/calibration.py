@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from eap_core.table import Floats
 
 _LN2 = float(np.log(2.0))
+_ROUNDING = 1e-9
 
 
 def threshold(scores: Floats, rate: float, how: Literal["percentile", "count"]) -> float:
@@ -25,6 +27,11 @@ def squash(scores: Floats, threshold: float) -> Floats:
         return np.where(scores > 0, 1.0, 0.0)
     with np.errstate(over="ignore"):  # far beyond λ the square is infinite and the answer 1
         return np.asarray(-np.expm1(-_LN2 * np.square(scores / threshold)))
+
+
+def above(scores: Floats, threshold: Floats | float) -> npt.NDArray[np.bool_]:
+    """f > λ, where what is equal but for rounding counts as equal."""
+    return np.asarray(scores > np.asarray(threshold) * (1 + _ROUNDING))
 
 
 def nearness(squared: Floats, squared_scale: float) -> Floats:

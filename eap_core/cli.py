@@ -11,7 +11,13 @@ import typer
 
 from eap_core import console
 from eap_core.assemble import problem_from_tables
-from eap_core.cli_options import input_options, prior_option, settings_options, with_options
+from eap_core.cli_options import (
+    input_options,
+    memory_option,
+    prior_option,
+    settings_options,
+    with_options,
+)
 from eap_core.compare import compare as compare_scores
 from eap_core.compare import known_quality
 from eap_core.demo import write_demo
@@ -26,9 +32,10 @@ from eap_core.scoring import column_name, evaluator_names
 from eap_core.scoring import score as score_problem
 from eap_core.settings import AUTHORS, Settings
 from eap_core.sweep import Sweep
+from eap_core.sweep import check as check_sweep
 from eap_core.sweep import sweep as sweep_priors
 from eap_core.workbench import Workbench
-from eap_core.writers import csv_text, write_frame
+from eap_core.writers import check_target, csv_text, write_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,18 +49,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same scores.")]
+Seed = Annotated[
+    int, typer.Option(min=0, max=2**32 - 1, help="The same seed gives the same scores.")
+]
 Out = Annotated[Path | None, typer.Option(help="Where to write: .csv or .parquet.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 _SHOWN_ROWS = 20
 
 
 @app.command()
-@with_options(files=input_options, settings=settings_options, prior=prior_option)
+@with_options(
+    files=input_options, settings=settings_options, prior=prior_option, budget=memory_option
+)
 def score(
     files: Files,
     settings: Settings,
     prior: Prior | None,
+    budget: int,
     evaluators: Annotated[
         str, typer.Option(help="Further scores, with commas between: rarity,sum; or all.")
     ] = "eap",
@@ -68,10 +80,11 @@ def score(
     python -m eap_core score --normals good.csv --anomalies bad.csv --candidates made.parquet
     python -m eap_core score --train train.csv --candidates c.csv --evaluators all --out s.csv
     """
+    _check_out(out, files)
     names = evaluator_names([name.strip() for name in evaluators.split(",") if name.strip()])
     problem, candidates = files.problem()
     console.say(*problem.notes, *problem.warnings)
-    bench = Workbench(problem, settings, seed)
+    bench = Workbench(problem, settings, seed, budget)
     with console.progress_bar(quiet=json) as progress:
         frame = score_problem(bench, names, prior, progress).frame()
     for name, values in candidates.extras.items():
@@ -91,10 +104,11 @@ def score(
 
 
 @app.command()
-@with_options(files=input_options, settings=settings_options)
+@with_options(files=input_options, settings=settings_options, budget=memory_option)
 def sweep(
     files: Files,
     settings: Settings,
+    budget: int,
     priors: Annotated[
         str | None,
         typer.Option(help="Expected shares of anomalies, with commas between, each below 0.5."),
@@ -112,11 +126,13 @@ def sweep(
     python -m eap_core sweep --train train.csv --candidates candidates.csv
     python -m eap_core sweep --train t.csv --candidates c.csv --priors 0.02,0.1 --out sweep.csv
     """
+    _check_out(out, files)
     rates = _rates(priors)
     problem, _ = files.problem()
+    check_sweep(problem, rates, top)
     console.say(*problem.notes, *problem.warnings)
     with console.progress_bar(quiet=json) as progress:
-        evidence = Workbench(problem, settings, seed).evidence(progress)
+        evidence = Workbench(problem, settings, seed, budget).evidence(progress)
     found = sweep_priors(problem, evidence, rates, top)
     if out:
         write_frame(_sweep_frame(problem, found), out)
@@ -135,11 +151,14 @@ def sweep(
 
 
 @app.command()
-@with_options(files=input_options, settings=settings_options, prior=prior_option)
+@with_options(
+    files=input_options, settings=settings_options, prior=prior_option, budget=memory_option
+)
 def compare(
     files: Files,
     settings: Settings,
     prior: Prior | None,
+    budget: int,
     evaluators: Annotated[
         str, typer.Option(help="The evaluators to compare, with commas between; or all.")
     ] = "all",
@@ -156,14 +175,17 @@ def compare(
     python -m eap_core compare --train train.csv --candidates candidates.csv
     python -m eap_core compare --train t.csv --candidates c.csv --evaluators rarity,lava
     """
+    _check_out(out, files)
     names = evaluator_names([name.strip() for name in evaluators.split(",") if name.strip()])
     problem, candidates = files.problem()
     good = known_quality(candidates.extras)
     console.say(*problem.notes, *problem.warnings)
     with console.progress_bar(quiet=json) as progress:
-        table = score_problem(Workbench(problem, settings, seed), names, prior, progress)
+        table = score_problem(Workbench(problem, settings, seed, budget), names, prior, progress)
     scores = {name: table.columns[column_name(name)] for name in names}
     found = compare_scores(scores, good)
+    if good is None:
+        console.say("no column category or good says which candidates are good: AUC is left out")
     if out:
         write_frame(table.frame(), out)
     if json:
@@ -173,12 +195,15 @@ def compare(
 
 
 @app.command()
-@with_options(files=input_options, settings=settings_options, prior=prior_option)
+@with_options(
+    files=input_options, settings=settings_options, prior=prior_option, budget=memory_option
+)
 def explain(
     candidate: Annotated[str, typer.Argument(metavar="ID", help="The candidate's id.")],
     files: Files,
     settings: Settings,
     prior: Prior | None,
+    budget: int,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -189,8 +214,9 @@ def explain(
     """
     problem, _ = files.problem()
     problem.position(candidate)  # an unknown id is said before the work, not after it
+    console.say(*problem.notes, *problem.warnings)
     with console.progress_bar(quiet=json) as progress:
-        evidence = Workbench(problem, settings, seed).evidence(progress)
+        evidence = Workbench(problem, settings, seed, budget).evidence(progress)
     found = explain_candidate(problem, evidence, settings, candidate, prior)
     if json:
         console.write_json(asdict(found))
@@ -209,6 +235,8 @@ def check(files: Files, json: Json = False) -> None:
     python -m eap_core check --train train.csv --candidates candidates.csv
     python -m eap_core check --candidates candidates.csv
     """
+    if not any(files.paths):
+        raise SettingsError("no file is named — give at least one, for example --candidates c.csv")
     tables = files.tables()
     notes = [note for table in tables.read for note in table.notes]
     warnings = [warning for table in tables.read for warning in table.warnings]
@@ -260,6 +288,11 @@ def demo(
     console.say(f"wrote {train.name} and {candidates.name} to {folder.name}")
 
 
+def _check_out(out: Path | None, files: Files) -> None:
+    if out:
+        check_target(out, *files.paths)
+
+
 def _rates(priors: str | None) -> list[float] | None:
     if priors is None:
         return None
@@ -274,9 +307,7 @@ def _rates(priors: str | None) -> list[float] | None:
 def _sweep_frame(problem: Problem, found: Sweep) -> pd.DataFrame:
     import pandas as pd  # slow to import
 
-    columns = {
-        f"eap at {rate:.4g}": row for rate, row in zip(found.rates, found.scores, strict=True)
-    }
+    columns = {f"eap at {rate}": row for rate, row in zip(found.rates, found.scores, strict=True)}
     return pd.DataFrame({"id": list(problem.ids), **columns})
 
 
@@ -295,6 +326,7 @@ def _checked_problem(files: Files, tables: Tables) -> Problem | None:
 
 def main() -> None:
     """Run a command; a mistake in the input is one sentence and exit code 2."""
+    console.speak_utf8()
     try:
         app()
     except EapError as error:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from eap_core.assemble import Scale
+from eap_core.distances import MEMORY_BUDGET
 from eap_core.inputs import Files
 from eap_core.posterior import Prior
 from eap_core.settings import CONVENTIONS, Settings
@@ -35,7 +36,7 @@ def input_options(
         str | None, typer.Option(help="The label column of --train; found if not given.")
     ] = None,
     id_column: Annotated[
-        str | None, typer.Option("--id", help="The id column; found if not given.")
+        str | None, typer.Option("--id", help="The candidates' id column; found if not given.")
     ] = None,
     scale: Annotated[Scale, typer.Option(help="Standardise the columns, or not.")] = "standard",
     assumed_rate: Annotated[
@@ -86,6 +87,14 @@ def settings_options(
 ) -> Settings:
     chosen = replace(CONVENTIONS[convention], detector=detector, k=k, refit=refit)
     return chosen if subsets is None else replace(chosen, subsets=subsets)
+
+
+def memory_option(
+    memory: Annotated[
+        float, typer.Option(min=0.01, help="Memory budget for distances, in GB.")
+    ] = MEMORY_BUDGET / 1e9,
+) -> int:
+    return int(memory * 1e9)
 
 
 def prior_option(

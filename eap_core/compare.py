@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 from sklearn.metrics import roc_auc_score
 
 from eap_core.category import CATEGORIES, REALISTIC
-from eap_core.errors import DataError, listed
+from eap_core.errors import DataError
 from eap_core.ranking import best_first, percentiles
 from eap_core.sweep import agreement
 from eap_core.table import Floats
@@ -44,6 +44,8 @@ class Comparison:
 def compare(scores: Mapping[str, Floats], good: Bools | None = None) -> Comparison:
     """Compare scores of the same candidates by different evaluators."""
     names = tuple(scores)
+    if len(next(iter(scores.values()))) < 2:
+        raise DataError("there is only one candidate — at least two are needed to compare orders")
     table = np.array([scores[name] for name in names])
     correlation, disagreement = np.eye(len(names)), np.zeros((len(names), len(names)))
     for i in range(len(names)):
@@ -63,13 +65,9 @@ def known_quality(extras: Mapping[str, Sequence[str]]) -> Bools | None:
     for name, values in extras.items():
         if name.strip().casefold() in ("good", "category"):
             plain = [_plain(value) for value in values]
-            odd = sorted({v for v, p in zip(values, plain, strict=True) if p not in _GOOD})
-            if odd:
-                raise DataError(
-                    f"the column {name!r} of the candidates holds {listed(odd)} — accepted are "
-                    f"{', '.join(CATEGORIES)}, or 1 and 0"
-                )
-            return np.array([_GOOD[value] for value in plain])
+            # A column of that name may mean something else.
+            if all(value in _GOOD for value in plain):
+                return np.array([_GOOD[value] for value in plain])
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from eap_core.compare import Comparison
-from eap_core.errors import printable
+from eap_core.errors import DataError, printable
 from eap_core.explain import Explanation
 from eap_core.progress import Progress, silent
 
@@ -34,6 +35,14 @@ def progress_bar(quiet: bool = False) -> Iterator[Progress]:
         yield report
 
 
+def speak_utf8() -> None:
+    """UTF-8 in pipes and files on every system; a terminal shows what it cannot write as ?."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            encoding = stream.encoding if stream.isatty() else "utf-8"
+            stream.reconfigure(encoding=encoding, errors="replace")
+
+
 def say(*lines: str) -> None:
     """Notes and warnings, on standard error."""
     for line in lines:
@@ -42,7 +51,11 @@ def say(*lines: str) -> None:
 
 def write(text: str) -> None:
     """Results, on standard output."""
-    sys.stdout.write(text)
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        raise DataError(f"standard output cannot be written ({error.strerror})") from error
 
 
 def write_json(value: Any) -> None:
@@ -93,7 +106,7 @@ def write_comparison(found: Comparison, ids: Sequence[str]) -> None:
     write("Rank correlation of each pair, in hundredths\n\n")
     for i, name in enumerate(found.names):
         # The lower half says it all, and fits on a terminal.
-        row = "".join(f"{100 * value:+4.0f}" for value in found.correlation[i, :i])
+        row = "".join(f"{round(100 * value):4}" for value in found.correlation[i, :i])
         write(f"  {i + 1:2} {name:<13}{row}{i + 1:4}\n")
     write("\n")
     disputed = ", ".join(printable(name) for name in found.most_disputed(ids))

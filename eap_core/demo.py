@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 from eap_core.table import Floats, Table
-from eap_core.writers import write_frame
+from eap_core.writers import unwritable, write_frame
 
 GENERATORS = ("interpolate", "jitter", "exaggerate", "shuffle")
 _PER_GENERATOR = 40
@@ -61,7 +61,10 @@ def write_demo(folder: Path) -> tuple[Path, Path]:
     """Write the demo as two CSV files, as a person would have them."""
     import pandas as pd  # slow to import
 
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(folder, error) from error
     paths = []
     for table, name in zip(demo_tables(), ("train", "candidates"), strict=True):
         frame = pd.DataFrame(table.values, columns=list(table.columns))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import io
 import pkgutil
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,13 +22,14 @@ from eap_core.table import Floats
 class Detector:
     """A fitted detector whose scores of the training rows span [0, 1]."""
 
+    name: str
     model: Any
     low: float
     high: float
 
     def probability(self, rows: Floats) -> Floats:
         """Scores mapped linearly so that the training rows span [0, 1], cut to that range."""
-        return self._scaled(_finite(self.model.decision_function(rows)))
+        return self._scaled(_scores(self.name, self.model, rows))
 
     def training_probability(self) -> Floats:
         """The same for the rows it was fitted on, without scoring them again."""
@@ -40,19 +44,38 @@ def fit(name: str, rows: Floats, seed: int) -> Detector:
     """Fit the pyod detector of that module name with its default settings."""
     kind = _class(name)
     options = {"random_state": seed} if "random_state" in inspect.signature(kind).parameters else {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # third-party notices about their own internals
+    with _third_party(name, len(rows)):
+        model = kind(**options).fit(rows)
+        scores = _finite(model.decision_scores_)
+    # Some detectors score a row by the rows it comes with; a candidate's company must not matter.
+    together, alone = (_scores(name, model, rows[:count])[0] for count in (min(5, len(rows)), 1))
+    if not np.isclose(together, alone, rtol=1e-6):
+        raise SettingsError(
+            f"the detector {shown(name)} scores a row by the others it is scored with, and a "
+            "candidate's score must not depend on others — choose another, for example iforest"
+        )
+    return Detector(name, model, float(scores.min()), float(scores.max()))
+
+
+def _scores(name: str, model: Any, rows: Floats) -> Floats:
+    with _third_party(name, len(rows)):
+        return _finite(model.decision_function(rows))
+
+
+@contextmanager
+def _third_party(name: str, count: int) -> Iterator[None]:
+    """Any failure in there is a reason to choose another detector; notices and prints are not."""
+    with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
         try:
-            model = kind(**options).fit(rows)
-            scores = _finite(model.decision_scores_)
+            yield
         except SettingsError:
             raise
         except Exception as error:
             raise SettingsError(
-                f"the detector {shown(name)} cannot be fitted on these {len(rows):,} rows "
+                f"the detector {shown(name)} cannot be used on these {count:,} rows "
                 f"({shown(str(error))}) — choose another, for example iforest"
             ) from error
-    return Detector(model, float(scores.min()), float(scores.max()))
 
 
 def names() -> list[str]:
@@ -65,8 +88,8 @@ def names() -> list[str]:
 def _class(name: str) -> Any:
     if name not in names():
         raise SettingsError(
-            f"pyod has no detector {shown(name)} — for example iforest, knn, lof, ecod, copod, "
-            "hbos, pca, inne, gmm or ocsvm"
+            f"pyod has no detector {shown(name)} — for example iforest, knn, lof, hbos, "
+            "pca, inne, gmm or ocsvm"
         )
     try:
         module = importlib.import_module(f"pyod.models.{name}")

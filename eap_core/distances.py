@@ -48,8 +48,8 @@ class SquaredDistances:
     ) -> None:
         self._tiles = _direct(rows, columns) if _few(columns) else _Products(rows, columns)
         self.shape = (len(rows), len(columns))
-        self.workers = joblib.cpu_count()
         tile_bytes = 8 * _TILE * max(len(columns), 1)
+        self.workers = max(1, min(joblib.cpu_count(), budget // (tile_bytes * _LIVE_ARRAYS)))
         least = tile_bytes * _LIVE_ARRAYS * self.workers
         if budget < least:
             raise SettingsError(

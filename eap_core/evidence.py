@@ -20,6 +20,7 @@ import numpy.typing as npt
 from eap_core import calibration, detectors, ssdo
 from eap_core.detectors import Detector
 from eap_core.distances import MEMORY_BUDGET, SquaredDistances
+from eap_core.errors import SettingsError
 from eap_core.neighbourhoods import Neighbourhoods, Subset
 from eap_core.problem import Problem
 from eap_core.progress import Progress, part_of, silent
@@ -29,6 +30,7 @@ from eap_core.table import Floats
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.intp]
 _MOST_KEPT = 0.99  # largest share of the rows in a random subset
+_BYTES_PER_RESULT = 80  # of all that is alive at once for one candidate in one pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +82,7 @@ def estimate(
     ``detector`` saves fitting it where it has been fitted on all training rows already.
     """
     settings.check(problem)
+    _check_room(problem, settings, budget)
     # Normals first: then each subset's normals and anomalies are two neighbouring stretches.
     order = np.concatenate([problem.normals, problem.anomalies])
     masks = [np.ones(problem.n, dtype=bool), *random_subsets(problem, settings, seed)]
@@ -123,6 +126,17 @@ def estimate(
             squared_radii=places.squared_radii[0],
         )
     )
+
+
+def _check_room(problem: Problem, settings: Settings, budget: int) -> None:
+    """Refuse more candidates than the passes' own results have room for."""
+    needed = _BYTES_PER_RESULT * len(problem.ids) * (settings.subsets + 1)
+    if needed > budget:
+        raise SettingsError(
+            f"{len(problem.ids):,} candidates in {settings.subsets + 1} passes take "
+            f"{needed / 1e9:.2g} GB, the memory budget is {budget / 1e9:.2g} GB — raise it, "
+            "average over fewer subsets, or score the candidates in parts"
+        )
 
 
 def random_subsets(problem: Problem, settings: Settings, seed: int) -> list[Bools]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from eap_core.assemble import Scale, problem_from_tables
@@ -37,7 +37,7 @@ class Files:
         tables = Tables(
             train=self._training() if self.train else self._read(self.normals),
             anomalies=self._read(self.anomalies),
-            candidates=self._read(self.candidates),
+            candidates=_unlabelled(self._read(self.candidates)),
         )
         # One file may lack an excluded column; if all do, it is a slip of the pen.
         found = {name for table in tables.read for name in table.extras}
@@ -47,6 +47,10 @@ class Files:
                 f"--exclude names {listed(unknown)}, a column that no file has — correct the name"
             )
         return tables
+
+    @property
+    def paths(self) -> tuple[Path | None, ...]:
+        return self.train, self.normals, self.anomalies, self.candidates
 
     def problem(self) -> tuple[Problem, Table]:
         """The problem, and the candidates' table with the columns that are no features."""
@@ -82,7 +86,7 @@ class Files:
         return read_table(
             path,
             label=self._label_in(path),
-            id_column=self.id_column,
+            id_column=self.id_column if path == self.candidates else None,
             array=self.array,
             exclude=self.exclude,
         )
@@ -103,3 +107,18 @@ class Tables:
     @property
     def read(self) -> list[Table]:
         return [t for t in (self.train, self.anomalies, self.candidates) if t is not None]
+
+
+def _unlabelled(candidates: Table | None) -> Table | None:
+    """Candidates are anomalies by intention: labels they carry travel along and do not count."""
+    if candidates is None or candidates.labels is None:
+        return candidates
+    normal = int((candidates.labels == 0).sum())
+    warnings = candidates.warnings
+    if normal:
+        warnings += (
+            f"{candidates.source}: {normal:,} of {len(candidates):,} candidates are labelled 0 — "
+            "all of them are scored as candidates, and the label is kept in the export",
+        )
+    extras = {**candidates.extras, "label": tuple(str(label) for label in candidates.labels)}
+    return replace(candidates, labels=None, extras=extras, warnings=warnings)

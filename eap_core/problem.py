@@ -15,7 +15,7 @@ from eap_core.table import Floats, Labels
 
 ASSUMED_RATE = 0.05
 _FEWEST_NORMALS = 3  # what the smallest k_min of any convention needs
-_LARGEST = 1e140  # squares of larger differences are not finite
+LARGEST = 1e140  # squares of larger differences are not finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,13 +157,13 @@ def _check_shapes(problem: Problem) -> None:
 def _check_values(
     role: str, values: Floats, ids: tuple[str, ...], columns: tuple[str, ...]
 ) -> None:
-    bad = np.argwhere(~(np.abs(values) < _LARGEST))  # true of NaN as well
+    bad = np.argwhere(~(np.abs(values) < LARGEST))  # true of NaN as well
     if len(bad):
         i, j = bad[0]
         raise DataError(
             f"{role} row {shown(ids[i])}, column {shown(columns[j])} holds {values[i, j]} "
             f"({len(bad):,} such values) — only finite numbers are accepted, and after "
-            f"standardising none beyond {_LARGEST:g}"
+            f"standardising none beyond {LARGEST:g}"
         )
 
 
@@ -179,7 +179,8 @@ def _check_labels(problem: Problem) -> None:
         raise DataError(f"there are no normal rows among the {n:,} training rows — label some 0")
     if n - m < _FEWEST_NORMALS:
         raise DataError(
-            f"there are only {n - m} normal rows — at least {_FEWEST_NORMALS} are needed"
+            f"there are only {n - m} normal rows — at least {_FEWEST_NORMALS} are needed, and with "
+            "the default settings 7"
         )
     if 2 * m >= n:
         raise DataError(
@@ -192,5 +193,8 @@ def _check_labels(problem: Problem) -> None:
             "below 0.5"
         )
     normals = problem.x_train[problem.normals]
-    if (normals == normals[0]).all():
-        raise DataError(f"all {n - m:,} normal rows are identical — at least one must differ")
+    if np.ptp(normals, axis=0).max() < 1 / LARGEST:
+        raise DataError(
+            f"all {n - m:,} normal rows are identical, or closer than {1 / LARGEST:g} — at least "
+            "one must differ; give the columns in larger units"
+        )

@@ -41,13 +41,9 @@ def sweep(
     top: int | None = None,
 ) -> Sweep:
     """Score the same evidence under each prior; α0 = rate, β0 = 1 − rate."""
+    check(problem, rates, top)
     chosen = (*RATES, problem.rate) if rates is None else tuple(rates)
-    if not chosen:
-        raise SettingsError("no priors are given — give at least one share of anomalies")
-    l = len(problem.ids)  # noqa: E741 -- the formulas' name
-    top = min(l, max(1, round(l / 3))) if top is None else top
-    if not 1 <= top <= l:
-        raise SettingsError(f"the best {top} of {l} candidates cannot be compared — 1 to {l} can")
+    top = max(1, round(len(problem.ids) / 3)) if top is None else top
 
     def under(rate: float) -> Floats:
         return Posterior.of(evidence.averaged, Prior.of_rate(rate)).mean
@@ -60,7 +56,22 @@ def sweep(
     return Sweep(chosen, problem.rate, top, scores, np.array(kendall), np.array(overlap))
 
 
+def check(problem: Problem, rates: Sequence[float] | None, top: int | None) -> None:
+    """Refuse a sweep that makes no sense, before the work for it."""
+    count = len(problem.ids)
+    if rates is not None and len(rates) == 0:
+        raise SettingsError("no priors are given — give at least one share of anomalies")
+    for rate in rates or ():
+        Prior.of_rate(rate)
+    if top is not None and not 1 <= top <= count:
+        raise SettingsError(
+            f"the best {top} of {count} candidates cannot be compared — 1 to {count} can"
+        )
+
+
 def agreement(a: Floats, b: Floats) -> float:
     """Kendall's τ; two orders of which one is all ties agree only if both are."""
+    if len(a) < 2:
+        return 1.0
     tau = float(kendalltau(a, b).statistic)
     return float(np.ptp(a) == np.ptp(b)) if np.isnan(tau) else tau

@@ -65,12 +65,14 @@ class Table:
     def _missing(self, missing: list[str], columns: tuple[str, ...]) -> str:
         near = {name.strip().casefold(): name for name in self.columns if name not in columns}
         hints = [
-            f"did you mean {shown(name)} for {shown(near[name.strip().casefold()])}?"
+            f"{shown(name)} instead of {shown(near[name.strip().casefold()])}"
             for name in missing
             if name.strip().casefold() in near
         ]
-        advice = " ".join(hints) or f"it has {listed(list(self.columns))}"
+        advice = (
+            f"did you mean {', '.join(hints)}?" if hints else f"it has {listed(list(self.columns))}"
+        )
         return (
-            f"{self.source} lacks the column {listed(missing)} of the training data — {advice} "
-            "Rename the columns so that both files use the same names"
+            f"{self.source} lacks the column {listed(missing)} of the training data ({advice}) — "
+            "both files must use the same names"
         )

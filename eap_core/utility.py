@@ -28,7 +28,7 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from eap_core import series
-from eap_core.calibration import threshold
+from eap_core.calibration import above, threshold
 from eap_core.distances import MEMORY_BUDGET, SquaredDistances
 from eap_core.problem import Problem
 from eap_core.progress import Progress, equal_parts, part_of, silent
@@ -265,10 +265,13 @@ class Utility:
         f = self._scores(learned, np.exp(across.T * (-_LN2 * u)))
         own = self._at_candidates(model, across, u[:, None], model.candidates, own=1.0)
         m, n = int(y[kept].sum()), int(kept.sum())
-        without = 0.0 if m == 0 else f1(y, f[:, 0] > threshold(f[kept, 0], m / n, "percentile"))
-        level = int(100 * (1 - (m + 1) / (n + 1)))
-        levels = np.percentile(np.vstack([f[kept, 1:], own]), level, axis=0)
-        return Values(without, f1_columns(y, f[:, 1:] > levels))
+        if m == n:  # with one class there is nothing to tell apart, with or without c
+            return Values(0.0, np.zeros(len(own)))
+        level = threshold(f[kept, 0], m / n, "percentile")
+        without = 0.0 if m == 0 else f1(y, above(f[:, 0], level))
+        share = int(100 * (1 - (m + 1) / (n + 1)))
+        levels = np.percentile(np.vstack([f[kept, 1:], own]), share, axis=0)
+        return Values(without, f1_columns(y, above(f[:, 1:], levels)))
 
     def _calls_of(
         self,
@@ -279,15 +282,16 @@ class Utility:
         t: int,
     ) -> Bools:
         labels = self.problem.y_train[models[t].kept]
-        if not labels.any():
+        if labels.all() or not labels.any():
             return np.zeros(len(candidates), dtype=bool)
         f = self._scores(learned[t], np.zeros((self.problem.n, 0)))[models[t].kept, 0]
         found = self._at_candidates(models[t], across, learned[t].moves.u[0], candidates, own=0.0)
-        return np.asarray(found > threshold(f, labels.mean(), "percentile"))
+        return above(found, threshold(f, labels.mean(), "percentile"))
 
     def _scores(self, learned: _Learned, added: Floats) -> Floats:
         """f of every training row, without a candidate and then with each one's own term."""
         moved = learned.moves.u / learned.centre - 1.0
+        moved[learned.moves.direct] = 0.0  # summed directly below; far moves would overflow
         both = learned.moments @ series.powers(moved, learned.moments.shape[2])
         both[:, :, learned.moves.direct] = learned.direct
         b, a = both[:, 0], both[:, 1]

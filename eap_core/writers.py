@@ -37,27 +37,44 @@ def csv_text(frame: pd.DataFrame) -> str:
     return str(safe.to_csv(index=False, lineterminator="\n"))
 
 
-def write_frame(frame: pd.DataFrame, path: Path) -> None:
-    """Write CSV or Parquet by the file's ending, whole or not at all."""
+def check_target(path: Path, *inputs: Path | None) -> None:
+    """Refuse, before any work, a file that could not be written or would overwrite an input."""
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise DataError(
             f"{shown(path.name)} cannot be written — the output must end in .csv or .parquet"
         )
+    if not path.parent.is_dir() or path.is_dir():
+        raise unwritable(path, OSError(0, "no such folder, or a folder itself"))
+    if any(given and path.resolve() == given.resolve() for given in inputs):
+        raise DataError(f"{shown(path.name)} is one of the inputs — write to another file")
+
+
+def unwritable(path: Path, error: OSError) -> DataError:
+    return DataError(
+        f"{shown(path.name)} cannot be written ({error.strerror}) — check that the folder exists, "
+        "may be written to and has room"
+    )
+
+
+def write_frame(frame: pd.DataFrame, path: Path) -> None:
+    """Write CSV or Parquet by the file's ending, whole or not at all."""
+    check_target(path)
+    partial: Path | None = None
     try:
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            partial = Path(file.name)
             if path.suffix.lower() == ".csv":
                 file.write(csv_text(frame).encode())
             else:
                 frame.to_parquet(file, index=False)
             file.flush()
             os.fsync(file.fileno())
-        Path(file.name).chmod(0o644)
-        Path(file.name).replace(path)
+        partial.chmod(0o644)
+        partial.replace(path)
     except OSError as error:
-        raise DataError(
-            f"{shown(path.name)} cannot be written ({error.strerror}) — check that the folder "
-            "exists, may be written to and has room"
-        ) from error
+        if partial:
+            partial.unlink(missing_ok=True)
+        raise unwritable(path, error) from error
 
 
 def _numeric(column: pd.Series) -> bool:

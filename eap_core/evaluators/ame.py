@@ -41,7 +41,9 @@ class Ame:
         found = values(bench, models, self.exact, progress)
         utility = np.array([value.with_each[0] for value in found])
         level = np.array([utility[group == share].mean() for share in range(len(self.shares))])
-        return _lasso(np.eye(count)[added], utility - level[group])
+        design = np.zeros((len(added), count))
+        design[np.arange(len(added)), added] = 1.0
+        return _lasso(design, utility - level[group])
 
 
 def _lasso(design: Floats, target: Floats) -> Floats:

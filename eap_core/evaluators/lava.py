@@ -65,7 +65,7 @@ def label_cost(problem: Problem) -> float:
 
 def schedule(problem: Problem, epsilon: float) -> list[float]:
     """The annealing's ε: the squared diameter of D, quartered down to the last one."""
-    largest = float(np.square(np.ptp(problem.x_train, axis=0)).sum())
+    largest = max(float(np.square(np.ptp(problem.x_train, axis=0)).sum()), epsilon)
     quarters = np.arange(np.log(largest), np.log(epsilon), -np.log(4.0))
     return [largest, *np.exp(quarters), epsilon]
 

@@ -37,7 +37,9 @@ def test_columns_are_matched_by_name() -> None:
 
 
 def test_a_missing_column_is_named_with_a_suggestion() -> None:
-    with pytest.raises(EapError, match=r"made.csv lacks the column 'b'.*did you mean 'b' for ' B'"):
+    with pytest.raises(
+        EapError, match=r"made.csv lacks the column 'b' .*did you mean 'b' instead of ' B'"
+    ):
         problem_from_tables(NORMALS, Table("made.csv", ("a", " B"), cloud(2), ("x", "y")))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -181,6 +182,12 @@ def test_check_reports_without_scoring(demo: list[str], tmp_path: Path) -> None:
         (["sweep", "DEMO", "--priors", "a,b"], "give numbers such as"),
         (["check", "--normals", "missing.csv"], "missing.csv"),
         (["check", "DEMO", "--exclude", "nonsense"], "--exclude names 'nonsense'"),
+        (["check"], "no file is named"),
+        (["score", "DEMO", "--out", "nowhere/s.csv"], "no such folder"),
+        (["score", "DEMO", "--memory", "0.01", "--subsets", "5000"], "memory budget"),
+        (["sweep", "DEMO", "--priors", "0.6"], "below 0.5"),
+        (["sweep", "DEMO", "--top", "0"], "best 0 of 160"),
+        (["demo", "TRAIN"], "cannot be written"),
     ],
 )
 def test_a_mistake_is_one_sentence(demo: list[str], words: list[str], message: str) -> None:
@@ -190,6 +197,45 @@ def test_a_mistake_is_one_sentence(demo: list[str], words: list[str], message: s
     assert isinstance(done.exception, EapError)
     assert message in str(done.exception)
     assert "\n" not in str(done.exception)
+
+
+def test_an_input_is_never_overwritten(demo: list[str], tmp_path: Path) -> None:
+    candidates = tmp_path / "c.csv"
+    candidates.write_bytes(Path(demo[3]).read_bytes())
+    before = candidates.read_bytes()
+    done = run("score", *demo[:2], "--candidates", str(candidates), "--out", str(candidates))
+    assert "is one of the inputs" in str(done.exception)
+    assert candidates.read_bytes() == before
+
+
+def test_labelled_candidates_are_scored_with_a_warning(demo: list[str], tmp_path: Path) -> None:
+    labelled = tmp_path / "c.csv"
+    pd.read_csv(demo[3]).assign(label=[0, 1] * 80).to_csv(labelled, index=False)
+    done = run("score", *demo[:2], "--candidates", str(labelled), "--subsets", "0", "--json")
+    assert "80 of 160 candidates are labelled 0" in done.stderr
+    assert json.loads(done.stdout)[1]["label"] == "1"
+
+
+def test_no_anomalies_are_said_wherever_a_score_is_shown(demo: list[str], tmp_path: Path) -> None:
+    normals = tmp_path / "n.csv"
+    train = pd.read_csv(demo[1])
+    train[train["label"] == 0].drop(columns="label").to_csv(normals, index=False)
+    words = ["--normals", str(normals), *demo[2:], "--subsets", "0"]
+    for command in (["score"], ["explain", "jitter-01"], ["sweep"]):
+        assert "rate of 0.05 is assumed" in run(*command, *words).stderr
+
+
+def test_old_terminals_and_full_disks_give_no_traceback(demo: list[str]) -> None:
+    words = [sys.executable, "-m", "eap_core", "explain", "jitter-01", *demo, "--subsets", "0"]
+    old = {**os.environ, "PYTHONIOENCODING": "cp1252"}
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, env=old, check=False)
+    assert done.returncode == 0
+    assert "φ" in done.stdout.decode()
+    if Path("/dev/full").exists():
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run(words, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, check=False)
+        assert done.returncode == 2
+        assert done.stderr.decode().splitlines()[-1].startswith("error: standard output cannot")
 
 
 def test_mistakes_end_with_code_two_and_no_traceback(demo: list[str]) -> None:

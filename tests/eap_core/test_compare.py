@@ -54,6 +54,11 @@ def test_the_truth_is_found_by_name(
     assert (None if found is None else found.tolist()) == expected
 
 
-def test_an_unknown_truth_is_named() -> None:
-    with pytest.raises(DataError, match="'category' of the candidates holds 'splendid'"):
-        known_quality({"category": ["realistic", "splendid"]})
+def test_a_column_that_means_something_else_is_no_truth() -> None:
+    assert known_quality({"category": ["realistic", "splendid"]}) is None
+    assert known_quality({"category": ["A", "B"], "good": ["1", "0"]}) is not None
+
+
+def test_one_candidate_has_no_order() -> None:
+    with pytest.raises(DataError, match="at least two"):
+        compare({"a": np.ones(1), "b": np.ones(1)})

@@ -9,7 +9,7 @@ from eap_core import detectors
 from eap_core.errors import SettingsError
 
 
-@pytest.mark.parametrize("name", ["iforest", "knn", "lof", "ecod", "hbos", "pca", "gmm", "inne"])
+@pytest.mark.parametrize("name", ["iforest", "knn", "lof", "hbos", "pca", "gmm", "inne"])
 def test_training_rows_span_the_unit_interval_and_others_are_cut_to_it(name: str) -> None:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(60, 3))
@@ -37,6 +37,18 @@ def test_what_is_no_detector_is_refused(name: str) -> None:
         detectors.fit(name, np.zeros((5, 2)), 0)
 
 
+@pytest.mark.parametrize("name", ["ecod", "copod"])
+def test_a_detector_that_scores_rows_by_their_company_is_refused(name: str) -> None:
+    with pytest.raises(SettingsError, match="must not depend on others"):
+        detectors.fit(name, np.random.default_rng(0).normal(size=(60, 3)), 0)
+
+
+def test_a_detector_that_fails_on_few_candidates_says_so() -> None:
+    rows = np.random.default_rng(0).normal(size=(60, 3))
+    with pytest.raises(SettingsError, match="'sod' cannot be used on these"):
+        detectors.fit("sod", rows, 0).probability(rows[:2])
+
+
 def test_a_detector_that_cannot_learn_says_so() -> None:
-    with pytest.raises(SettingsError, match="'knn' cannot be fitted on these 3 rows"):
+    with pytest.raises(SettingsError, match="'knn' cannot be used on these 3 rows"):
         detectors.fit("knn", np.random.default_rng(0).normal(size=(3, 2)), 0)

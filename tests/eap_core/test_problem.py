@@ -45,6 +45,7 @@ def with_value(value: float) -> np.ndarray[Any, np.dtype[np.float64]]:
         ({"y_train": np.repeat([0, 2], [18, 2])}, "labels hold '2' — only 0"),
         ({"y_train": np.zeros(19)}, "19 labels for 20"),
         ({"x_train": np.ones((20, 2))}, "all 18 normal rows are identical"),
+        ({"x_train": np.arange(40.0).reshape(20, 2) * 1e-170}, "closer than 1e-140"),
         ({"x_train": np.ones((3, 2)), "y_train": [0, 0, 1]}, "only 2 normal rows"),
         ({"x_train": np.zeros((20, 0)), "x_candidates": np.zeros((3, 0))}, "do not fit"),
         ({"rate": 0.7}, "anomaly rate of 0.7 is not possible"),

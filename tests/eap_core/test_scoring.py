@@ -132,7 +132,7 @@ def test_the_sweep_compares_with_the_default(problem: Problem) -> None:
 
 @pytest.mark.parametrize(
     ("rates", "top", "message"),
-    [([], None, "no priors"), ([0.5], None, "below 0.5"), (None, 0, "best 0 of 30")],
+    [([], None, "no priors"), ([0.5], None, r"below 0\.5"), (None, 31, "best 31 of 30")],
 )
 def test_a_sweep_that_makes_no_sense_is_refused(
     problem: Problem, rates: list[float] | None, top: int | None, message: str

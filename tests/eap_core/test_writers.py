@@ -49,9 +49,12 @@ def test_what_cannot_be_written_leaves_the_old_file(tmp_path: Path) -> None:
     frame = pd.DataFrame({"id": ["a"]})
     with pytest.raises(DataError, match=r"must end in \.csv or \.parquet"):
         write_frame(frame, tmp_path / "out.xlsx")
-    with pytest.raises(DataError, match="check that the folder exists"):
+    with pytest.raises(DataError, match="no such folder"):
         write_frame(frame, tmp_path / "nowhere" / "out.csv")
-    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(DataError, match="a folder itself"):
+        write_frame(frame, tmp_path / "folder.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder.csv"]
 
 
 def test_text_columns_of_any_kind_are_neutral() -> None:

@@ -80,9 +80,10 @@ def test_closed_form_equals_refitting(
         fast = [found.without, *found.with_each]
         for candidate, value in zip([None, *range(15)], fast, strict=True):
             slow, _, margin = refitted(utility, model.kept, candidate)
-            if candidate is None and not problem.y_train[model.kept].any():
+            labels = problem.y_train[model.kept]
+            if labels.all() or (candidate is None and not labels.any()):
                 slow = 0.0
-            if margin > 1e-9 or not duplicates:
+            if margin > 1e-8:
                 assert value == pytest.approx(slow, abs=1e-9)
 
 

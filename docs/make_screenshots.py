@@ -35,6 +35,7 @@ def main() -> None:
                 page = browser.new_page(viewport={"width": width, "height": height})
                 page.goto(ADDRESS)
                 page.get_by_text("Why this score").wait_for()
+                page.locator("[data-testid=stPlotlyChart] svg.main-svg").first.wait_for()
                 page.wait_for_timeout(1500)  # charts fade in
                 page.screenshot(path=FOLDER / f"{name}.png")
     finally:

@@ -20,7 +20,7 @@ st.markdown(
 with st.container(horizontal=True):
     for category, words in charts.WORDS.items():
         count = int((frame["category"] == category).sum())
-        st.metric(words.capitalize(), f"{count} of {len(frame)}", border=True, width=200)
+        st.metric(words.capitalize(), f"{count} of {len(frame)}", border=True, width=165)
 
 st.subheader("Quality by generator")
 st.plotly_chart(

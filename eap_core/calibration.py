@@ -23,6 +23,8 @@ def threshold(scores: Floats, rate: float, how: Literal["percentile", "count"]) 
 
 def squash(scores: Floats, threshold: float) -> Floats:
     """1 − 2^−(f/λ)²; with λ = 0 anything above 0 is certain."""
+    if (scores < 0).any() or threshold < 0:
+        raise AssertionError("a negative score would look anomalous once squared")
     if threshold == 0:
         return np.where(scores > 0, 1.0, 0.0)
     with np.errstate(over="ignore"):  # far beyond λ the square is infinite and the answer 1

@@ -23,6 +23,11 @@ def test_a_threshold_of_zero_makes_everything_above_it_certain() -> None:
     np.testing.assert_array_equal(squash(np.array([0.0, 1e-300, 2.0]), 0.0), [0, 1, 1])
 
 
+def test_negative_scores_are_never_squared() -> None:
+    with pytest.raises(AssertionError, match="negative score"):
+        squash(np.array([0.2, -0.1]), 0.3)
+
+
 def test_a_tiny_threshold_does_not_overflow() -> None:
     np.testing.assert_array_equal(squash(np.array([0.0, 1.0]), 1e-300), [0, 1])
 

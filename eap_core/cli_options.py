@@ -15,7 +15,8 @@ from eap_core.assemble import Scale
 from eap_core.distances import MEMORY_BUDGET
 from eap_core.inputs import Files
 from eap_core.posterior import Prior
-from eap_core.settings import CONVENTIONS, Settings
+from eap_core.problem import ASSUMED_RATE
+from eap_core.settings import AUTHORS, CONVENTIONS, Settings
 
 Command = Callable[..., None]
 Convention = Literal["authors", "paper"]
@@ -41,7 +42,9 @@ def input_options(
     scale: Annotated[Scale, typer.Option(help="Standardise the columns, or not.")] = "standard",
     assumed_rate: Annotated[
         float | None,
-        typer.Option(help="Share of anomalies to assume where no real ones are given (0.05)."),
+        typer.Option(
+            help=f"Share of anomalies to assume where no real ones are given ({ASSUMED_RATE})."
+        ),
     ] = None,
     exclude: Annotated[
         str, typer.Option(help="Columns that are no features, with commas between.")
@@ -69,7 +72,8 @@ def settings_options(
     subsets: Annotated[
         int | None,
         typer.Option(
-            help="Random subsets to average over (100; 0 is one pass, as in the paper convention)."
+            help=f"Random subsets to average over ({AUTHORS.subsets}; 0 is one pass, as in the "
+            "paper convention)."
         ),
     ] = None,
     convention: Annotated[
@@ -77,7 +81,7 @@ def settings_options(
     ] = "authors",
     detector: Annotated[
         str, typer.Option(help="The pyod detector behind P(y|x), by the name of its module.")
-    ] = "iforest",
+    ] = AUTHORS.detector,
     k: Annotated[
         int | None, typer.Option("--k", help="Neighbours; learned from the anomalies if not given.")
     ] = None,

@@ -29,7 +29,7 @@ from threadpoolctl import threadpool_limits
 
 from eap_core import series
 from eap_core.calibration import above, threshold
-from eap_core.distances import MEMORY_BUDGET, SquaredDistances
+from eap_core.distances import SquaredDistances
 from eap_core.problem import Problem
 from eap_core.progress import Progress, equal_parts, part_of, silent
 from eap_core.series import Batch, Bools, Ints
@@ -87,9 +87,9 @@ class Utility:
     problem: Problem
     prior_train: Floats
     prior_candidates: Floats
-    n_neighbors: int = 10
-    weight: float = 2.3
-    budget: int = MEMORY_BUDGET
+    n_neighbors: int
+    weight: float
+    budget: int
 
     def values(self, models: Sequence[Model], progress: Progress = silent) -> list[Values]:
         """U(S) and U(S + c) of each model, a bounded number of models and candidates at a time."""

@@ -61,6 +61,20 @@ def test_isolated_training_rows_do_not_break_the_sums() -> None:
     np.testing.assert_allclose(found, slow, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("height", [0.0, 100.0, -100.0])
+def test_a_potential_that_towers_over_the_others_is_counted(height: float) -> None:
+    """One entry 1,000 ε above or below the rest, where its exponential is no number any more."""
+    problem = make_problem(1, normals=30, anomalies=4)
+    rng = np.random.default_rng(0)
+    columns, base = rng.normal(size=(34, 3)), rng.normal(size=34)
+    columns[7, 1] += height
+    cost = 0.5 * squared_distances(problem.x_train, problem.x_train)
+    cost += 0.3 * (problem.y_train[:, None] != problem.y_train)
+    slow = logsumexp((columns[None] - cost[:, :, None]) / 0.1, axis=1)
+    found = Annealing(problem, 0.3)._log_sums(columns, base, 0.1)
+    np.testing.assert_allclose(found, slow, rtol=1e-12, atol=1e-9)
+
+
 def test_the_label_cost_is_the_transport_between_the_classes() -> None:
     train = np.array([[0.0], [0.0], [2.0], [2.0], [2.0], [4.0]])
     labels = np.array([0, 0, 0, 0, 0, 1], dtype=np.int8)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
 
 from eap_core.errors import DataError, SettingsError, listed, shown
+from eap_core.medians import filled
+from eap_core.one_hot import encoded
 from eap_core.problem import ASSUMED_RATE, LARGEST, Problem
 from eap_core.table import Floats, Labels, Table
 
@@ -26,15 +29,11 @@ def problem_from_tables(
     """Match the tables' columns by name, drop what never varies, standardise, validate.
 
     ``normals`` may itself hold both classes in a label column; then ``anomalies`` is added to them.
+    Text columns of few values become columns of 0 and 1, and gaps are filled, both as the training
+    data alone say; rows of a table that drops gaps may be fewer after it.
     """
-    parts = [normals] if anomalies is None else [normals, anomalies.ordered_like(normals.columns)]
-    candidates = candidates.ordered_like(normals.columns)
-    train = np.concatenate([part.values for part in parts])
-    labels = np.concatenate(
-        [_labels_of(part, default=position) for position, part in enumerate(parts)]
-    )
-    for part in [*parts, candidates]:
-        _check_size(part)
+    parts, labels, candidates = _matched(normals, candidates, anomalies)
+    normals, train = parts[0], np.concatenate([part.values for part in parts])
     rate, warnings = _rate(labels, assumed_rate)
     varies = np.ptp(train, axis=0) > 0
     if len(train) > 1 and not varies.any():
@@ -58,9 +57,33 @@ def problem_from_tables(
         rate=rate,
         centre=centre,
         spread=spread,
-        notes=sum((part.notes for part in [*parts, candidates]), ()),
-        warnings=sum((part.warnings for part in [*parts, candidates]), ()) + warnings,
+        notes=_once(note for part in [*parts, candidates] for note in part.notes),
+        warnings=_once(text for part in [*parts, candidates] for text in part.warnings) + warnings,
     )
+
+
+def _matched(
+    normals: Table, candidates: Table, anomalies: Table | None
+) -> tuple[list[Table], Labels, Table]:
+    """Tables with the same columns, all of numbers, and the labels of the training rows."""
+    parts = [normals] if anomalies is None else [normals, anomalies]
+    *parts, candidates = encoded(parts, _labels(parts), candidates)
+    *parts, candidates = [t.ordered_like(parts[0].columns) for t in [*parts, candidates]]
+    if not parts[0].columns:
+        raise DataError(f"{normals.source} has no column to score — leave one as a feature")
+    for part in [*parts, candidates]:
+        _check_size(part)
+    labels = np.concatenate(_labels(parts))
+    *parts, candidates = filled(parts, labels, candidates)
+    return parts, labels, candidates
+
+
+def _labels(parts: list[Table]) -> list[Labels]:
+    return [_labels_of(part, default=position) for position, part in enumerate(parts)]
+
+
+def _once(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))
 
 
 def _check_size(part: Table) -> None:

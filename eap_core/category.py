@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eap_core.posterior import Parts
+from eap_core.table import Floats
 
 REALISTIC, INDISTINGUISHABLE, UNREALISTIC = "realistic", "indistinguishable", "unrealistic"
 CATEGORIES = (REALISTIC, INDISTINGUISHABLE, UNREALISTIC)
@@ -17,5 +18,10 @@ CATEGORIES = (REALISTIC, INDISTINGUISHABLE, UNREALISTIC)
 
 def categories(parts: Parts) -> npt.NDArray[np.str_]:
     """The category of each candidate."""
-    looks_normal = np.where(parts.p_y < 0.5, INDISTINGUISHABLE, REALISTIC)
-    return np.where(parts.covered < 0.5, UNREALISTIC, looks_normal)
+    return category_of(parts.p_y, parts.covered)
+
+
+def category_of(p_y: Floats, covered: Floats) -> npt.NDArray[np.str_]:
+    """The category by how anomalous each looks and the share of passes that reach it."""
+    looks_normal = np.where(p_y < 0.5, INDISTINGUISHABLE, REALISTIC)
+    return np.where(covered < 0.5, UNREALISTIC, looks_normal)

@@ -14,12 +14,15 @@ import typer
 from eap_core.assemble import Scale
 from eap_core.distances import MEMORY_BUDGET
 from eap_core.inputs import Files
+from eap_core.missing import Missing
 from eap_core.posterior import Prior
 from eap_core.problem import ASSUMED_RATE
+from eap_core.readers.reading import Decimal, Reading
 from eap_core.settings import AUTHORS, CONVENTIONS, Settings
 
 Command = Callable[..., None]
 Convention = Literal["authors", "paper"]
+_SPOKEN = {"tab": "\t", "\\t": "\t", "space": " "}  # hard to type in a shell
 
 
 def input_options(
@@ -49,22 +52,67 @@ def input_options(
     exclude: Annotated[
         str, typer.Option(help="Columns that are no features, with commas between.")
     ] = "",
+    metadata: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN", help="A column that describes rows: kept, not scored; repeatable."
+        ),
+    ] = None,
+    categorical: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN", help="A column of names, also if they are numbers; repeatable."
+        ),
+    ] = None,
+    feature: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN", help="A column to score, whatever it is called; repeatable."
+        ),
+    ] = None,
+    missing: Annotated[
+        Missing,
+        typer.Option(help="Rows with gaps: refuse or drop them, or fill in the normals' median."),
+    ] = "refuse",
     array: Annotated[
         str | None, typer.Option(help="Which array of an NPZ file holds the rows.")
     ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="Of text files, such as utf-8; found if not given.")
+    ] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="Between columns, such as ';' or tab; found if not given.")
+    ] = None,
+    decimal: Annotated[
+        Decimal | None, typer.Option(help="The decimal mark of text files; found if not given.")
+    ] = None,
+    header: Annotated[
+        bool | None,
+        typer.Option("--header/--no-header", help="Whether text files start with names."),
+    ] = None,
 ) -> Files:
-    left_out = tuple(name.strip() for name in exclude.split(",") if name.strip())
+    reading = Reading(
+        label=label,
+        id_column=id_column,
+        array=array,
+        exclude=tuple(name.strip() for name in exclude.split(",") if name.strip()),
+        metadata=tuple(metadata or ()),
+        categorical=tuple(categorical or ()),
+        features=tuple(feature or ()),
+        missing=missing,
+        encoding=encoding,
+        delimiter=None if delimiter is None else _SPOKEN.get(delimiter, delimiter),
+        decimal=decimal,
+        header=header,
+    )
     return Files(
         train=train,
         normals=normals,
         anomalies=anomalies,
         candidates=candidates,
-        label=label,
-        id_column=id_column,
+        reading=reading,
         scale=scale,
         assumed_rate=assumed_rate,
-        exclude=left_out,
-        array=array,
     )
 
 

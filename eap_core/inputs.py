@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+import numpy as np
 
 from eap_core.assemble import Scale, problem_from_tables
 from eap_core.errors import DataError, SettingsError, listed
 from eap_core.problem import Problem
-from eap_core.readers import read_table
+from eap_core.readers import Reading, read_table
 from eap_core.table import Table
 
 
 @dataclass(frozen=True)
 class Files:
-    """What was named: training data in one file or in two, and candidates."""
+    """What was named: training data in one file or in two, candidates, and how to read them."""
 
     train: Path | None = None
     normals: Path | None = None
     anomalies: Path | None = None
     candidates: Path | None = None
-    label: str | None = None
-    id_column: str | None = None
+    reading: Reading = field(default_factory=Reading)
     scale: Scale = "standard"
     assumed_rate: float | None = None
-    exclude: tuple[str, ...] = ()
-    array: str | None = None
 
     def tables(self) -> Tables:
         """Read each file that was named."""
@@ -34,18 +33,13 @@ class Files:
                 "--train already holds normals and anomalies — give either --train or --normals "
                 "with --anomalies"
             )
+        self._check_meaning()
         tables = Tables(
             train=self._training() if self.train else self._read(self.normals),
             anomalies=self._read(self.anomalies),
             candidates=_unlabelled(self._read(self.candidates)),
         )
-        # One file may lack an excluded column; if all do, it is a slip of the pen.
-        found = {name for table in tables.read for name in table.extras}
-        unknown = [name for name in self.exclude if name not in found]
-        if unknown and tables.read:
-            raise SettingsError(
-                f"--exclude names {listed(unknown)}, a column that no file has — correct the name"
-            )
+        self._check_names(tables)
         return tables
 
     @property
@@ -69,7 +63,9 @@ class Files:
             scale=self.scale,
             assumed_rate=self.assumed_rate,
         )
-        return problem, tables.candidates.ordered_like(tables.train.columns)
+        kept = frozenset(problem.ids)
+        candidates = tables.candidates.only(np.array([i in kept for i in tables.candidates.ids]))
+        return problem, candidates.ordered_like(tables.train.columns)
 
     def _training(self) -> Table:
         table = self._read(self.train)
@@ -81,19 +77,44 @@ class Files:
         return table
 
     def _read(self, path: Path | None) -> Table | None:
+        """A label column that was named is wanted in --train, an id column in --candidates."""
         if path is None:
             return None
-        return read_table(
-            path,
-            label=self._label_in(path),
-            id_column=self.id_column if path == self.candidates else None,
-            array=self.array,
-            exclude=self.exclude,
+        reading = replace(
+            self.reading,
+            label=self.reading.label if path == self.train else None,
+            id_column=self.reading.id_column if path == self.candidates else None,
         )
+        return read_table(path, reading)
 
-    def _label_in(self, path: Path) -> str | None:
-        """A label column that was named is wanted in the training file; others may lack it."""
-        return self.label if path == self.train else None
+    def _check_meaning(self) -> None:
+        """One file may not know an option; if none does, it is a slip."""
+        kinds = [path.suffix.lower() for path in self.paths if path]
+        unused = [self.reading.without_meaning(kind) for kind in kinds]
+        vain = [name for name in unused[0] if all(name in u for u in unused)] if unused else []
+        if vain:
+            options = ", ".join(f"--{name}" for name in vain)
+            raise SettingsError(
+                f"{options} has no meaning for {' and '.join(sorted(set(kinds)))} files — leave it "
+                "out"
+            )
+
+    def _check_names(self, tables: Tables) -> None:
+        """One file may lack a column that was named; if all do, it is a slip of the pen."""
+        found = {n for table in tables.read for n in (*table.columns, *table.extras)}
+        options = {
+            "--exclude": self.reading.exclude,
+            "--metadata": self.reading.metadata,
+            "--categorical": self.reading.categorical,
+            "--feature": self.reading.features,
+        }
+        for option, names in options.items():
+            unknown = [name for name in names if name not in found]
+            if unknown and tables.read:
+                raise SettingsError(
+                    f"{option} names {listed(unknown)}, a column that no file has — correct the "
+                    "name"
+                )
 
 
 @dataclass(frozen=True)

@@ -1,31 +1,32 @@
-"""Every cached computation of the app, keyed by the full content of its problem."""
+"""Every cached computation of the app, keyed by a run, which never changes once finished."""
 
 from __future__ import annotations
 
 import pandas as pd
 import streamlit as st
 
-from eap_core.assemble import problem_from_tables
-from eap_core.demo import demo_tables
 from eap_core.evidence import Evidence
 from eap_core.problem import Problem
-from eap_core.scoring import score
+from eap_core.projects.contents import prepared
+from eap_core.projects.plan import Plan
+from eap_core.projects.results import run_frame
+from eap_core.store import runs
 from eap_core.workbench import Workbench
+from ui.store import opened
 
 
-@st.cache_resource(max_entries=1, show_spinner=False)
-def demo_problem() -> tuple[Problem, dict[str, tuple[str, ...]]]:
-    """The demo, and its candidates' columns that are no features."""
-    train, candidates = demo_tables()
-    return problem_from_tables(train, candidates), dict(candidates.extras)
+@st.cache_resource(max_entries=8, show_spinner=False)
+def scores(run: str) -> pd.DataFrame:
+    """The score table of a finished run."""
+    return run_frame(opened(), run)
 
 
-@st.cache_resource(
-    max_entries=8,
-    show_spinner="Scoring the candidates",
-    hash_funcs={Problem: lambda problem: problem.fingerprint},
-)
-def scored(problem: Problem, seed: int) -> tuple[pd.DataFrame, Evidence]:
-    """The score table and its evidence; the same call as the command line makes."""
-    bench = Workbench(problem, seed=seed)
-    return score(bench).frame(), bench.evidence()
+@st.cache_resource(max_entries=2, show_spinner="Looking at the evidence")
+def evidence(run: str) -> tuple[Problem, Evidence, Plan] | None:
+    """What a run's scores rest on; None when the project's items have changed since."""
+    found = runs.by_id(opened(), run)
+    plan = Plan.from_record(dict(found.settings))
+    ready = prepared(opened(), found.project, plan)
+    if ready.problem.fingerprint != found.fingerprint:
+        return None
+    return ready.problem, Workbench(ready.problem, plan.settings, plan.seed).evidence(), plan

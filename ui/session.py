@@ -1,20 +1,25 @@
-"""One immutable object holds what the user did; one key holds the object."""
+"""One immutable object holds what a browser tab looks at; the URL holds it too.
+
+The URL outlives the tab: a reload or a bookmark comes back to the same project. Moving to another
+page drops the URL's parameters, so the session puts them back.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import streamlit as st
 
 _KEY = "session"
+_PROJECT = "project"
 
 
 @dataclass(frozen=True)
 class Session:
     """What one browser tab is looking at."""
 
-    project: str = "demo"
+    project: str | None = None
 
 
 def start() -> None:
@@ -25,5 +30,21 @@ def start() -> None:
 def current() -> Session:
     """The session, or home when this page was reached without going through app.py."""
     if _KEY not in st.session_state:
-        st.switch_page("app.py")
-    return cast(Session, st.session_state[_KEY])
+        st.switch_page("app.py", query_params=dict(st.query_params))
+    session = cast(Session, st.session_state[_KEY])
+    linked = st.query_params.get(_PROJECT)
+    if linked and linked != session.project:
+        session = replace(session, project=linked)
+        st.session_state[_KEY] = session
+    elif session.project and not linked:
+        st.query_params[_PROJECT] = session.project
+    return session
+
+
+def look_at(project: str | None) -> None:
+    """Turn to another project, or to none."""
+    st.session_state[_KEY] = replace(current(), project=project)
+    if project:
+        st.query_params[_PROJECT] = project
+    else:
+        st.query_params.pop(_PROJECT, None)

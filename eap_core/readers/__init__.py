@@ -2,55 +2,52 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from eap_core.errors import DataError
-from eap_core.readers.remarks import Asked, source_name
+from eap_core.readers.file import File
+from eap_core.readers.reading import Reading
 from eap_core.readers.signature import accepted_kind
 from eap_core.table import Table
 
-__all__ = ["read_table"]
+__all__ = ["Reading", "read_table"]
+AS_FOUND = Reading()
 
 
-def read_table(
-    path: Path,
-    *,
-    label: str | None = None,
-    id_column: str | None = None,
-    array: str | None = None,
-    exclude: tuple[str, ...] = (),
-) -> Table:
+def read_table(path: Path, reading: Reading = AS_FOUND, *, name: str | None = None) -> Table:
     """The rows of a CSV, Parquet, NPZ or NPY file.
 
-    ``label`` and ``id_column`` name those columns where their usual names would not be found or
-    not be right; ``array`` names the table among several in an NPZ file and is of no meaning for
-    other files; ``exclude`` names columns that, where they
-    exist, are no features and travel along as text.
+    ``name`` is what the person calls the file where it is stored under another name: its ending
+    says what is accepted, and messages and made ids use it.
     """
-    asked = Asked(label=label, id_column=id_column, array=array, exclude=tuple(exclude))
-    kind = accepted_kind(path)
+    file = File(path, name or path.name)
+    kind = accepted_kind(file)
     try:
-        return _read(path, kind, asked)
+        table = _read(file, kind, reading)
     except OSError as error:
         raise DataError(
-            f"{source_name(path)} cannot be read — {error.strerror or error} — check the file"
+            f"{file.source} cannot be read — {error.strerror or error} — check the file"
         ) from None
     except MemoryError:
-        raise DataError(
-            f"{source_name(path)} needs more memory than there is — split the file"
-        ) from None
+        raise DataError(f"{file.source} needs more memory than there is — split the file") from None
+    unused = reading.without_meaning(kind)
+    if not unused:
+        return table
+    note = f"{file.source}: {', '.join(unused)} was stated and has no meaning for {kind} files"
+    return replace(table, notes=(*table.notes, note))
 
 
-def _read(path: Path, kind: str, asked: Asked) -> Table:
+def _read(file: File, kind: str, reading: Reading) -> Table:
     # Imported when needed: pyarrow takes longer to import than most tables to read.
     if kind in (".npz", ".npy"):
         from eap_core.readers.numpy_file import read_numpy
 
-        return read_numpy(path, asked)
+        return read_numpy(file, reading)
     if kind == ".parquet":
         from eap_core.readers.parquet import read_parquet
 
-        return read_parquet(path, asked)
+        return read_parquet(file, reading)
     from eap_core.readers.csv_text import read_text
 
-    return read_text(path, asked)
+    return read_text(file, reading)

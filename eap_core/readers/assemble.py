@@ -3,53 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from eap_core.errors import DataError, listed
+from eap_core.readers.columns import Columns, tell_apart
 from eap_core.readers.contents import Contents, Features
-from eap_core.readers.ids import find_ids, find_unique_text, made_ids, read_ids
-from eap_core.readers.labels import find_label
+from eap_core.readers.gaps import complete_rows, without_gaps
+from eap_core.readers.ids import find_unique_text, made_ids, read_ids
 from eap_core.readers.limits import excess
-from eap_core.readers.remarks import Asked
+from eap_core.readers.reading import Reading
 from eap_core.table import Floats, Table
 
 Convert = Callable[[Contents, list[str]], Features]
 
 
-def table_from(contents: Contents, asked: Asked, convert: Convert) -> Table:
+def table_from(contents: Contents, reading: Reading, convert: Convert) -> Table:
     """Tell the columns apart, convert the features, and put the rows together."""
     _check_size(contents)
-    _check_asked(contents, asked)
-    labelled = find_label(contents, asked)
-    taken = {*asked.exclude, *([labelled[0]] if labelled else [])}
-    id_column, spare = find_ids(contents, asked, taken)
-    taken |= {*spare, *([id_column] if id_column else [])}
-    features = convert(contents, [name for name in contents.columns if name not in taken])
+    roles = tell_apart(contents, reading)
+    features = convert(contents, list(roles.candidates))
     columns = tuple(name for name in contents.columns if name in features.numbers)
-    if not columns:
-        raise DataError(
-            f"{contents.source} has no column of numbers to score — it has "
-            f"{listed(list(contents.columns))} — separate columns by ',', ';', '|' or a tab"
-        )
-    id_column = id_column or find_unique_text(contents, features.texts)
-    _mention_texts(contents, [name for name in features.texts if name != id_column])
-    excluded = set(asked.exclude) & set(contents.columns)
-    travelling = {*excluded, *spare, *features.texts} - {id_column}
-    return Table(
+    if not columns and not roles.categorical:
+        raise _nothing_to_score(contents, roles)
+    keep = complete_rows(contents, features, reading)
+    id_column = roles.id_column or find_unique_text(contents, features.texts)
+    texts = tuple(name for name in features.texts if name != id_column)
+    travelling = {*roles.travelling, *roles.categorical, *texts} - {id_column or ""}
+    _mention_texts(contents, list(texts), {*travelling, id_column or ""})
+    table = Table(
         source=contents.source,
         columns=columns,
         values=_matrix(features, columns, contents.rows),
         ids=read_ids(contents, id_column) if id_column else made_ids(contents),
-        labels=labelled[1] if labelled else None,
+        labels=roles.labels,
         extras={
             name: tuple(contents.text(name).to_pylist())
             for name in contents.columns
             if name in travelling
         },
-        notes=tuple(contents.remarks.notes),
-        warnings=tuple(contents.remarks.warnings),
+        texts=texts,
+        categorical=roles.categorical,
+        missing=reading.missing,
     )
+    if keep is not None:
+        table = without_gaps(table, keep, contents)
+    remarks = contents.remarks
+    return replace(table, notes=tuple(remarks.notes), warnings=tuple(remarks.warnings))
 
 
 def _check_size(contents: Contents) -> None:
@@ -59,19 +60,30 @@ def _check_size(contents: Contents) -> None:
         raise DataError(f"{contents.source} has {too_much} — split the file")
 
 
-def _check_asked(contents: Contents, asked: Asked) -> None:
-    roles = [name for name in (asked.label, asked.id_column, *asked.exclude) if name is not None]
-    twice = sorted({name for name in roles if roles.count(name) > 1})
-    if twice:
-        raise DataError(
-            f"{contents.source}: {listed(twice)} was asked to be more than one of label, id and "
-            "excluded column — name it once"
+def _nothing_to_score(contents: Contents, roles: Columns) -> DataError:
+    if roles.candidates:
+        return DataError(
+            f"{contents.source} has no column of numbers to score — it has "
+            f"{listed(list(contents.columns))} — separate columns by ',', ';', '|' or a tab, or "
+            "say which columns of text are categorical"
         )
+    return DataError(
+        f"{contents.source} has no column left to score — {listed(list(contents.columns))} is "
+        "label, id, metadata or excluded — leave at least one column as a feature"
+    )
 
 
-def _mention_texts(contents: Contents, texts: list[str]) -> None:
+def _mention_texts(contents: Contents, texts: list[str], kept: set[str]) -> None:
     if texts:
-        contents.remarks.note(f"{listed(texts)} holds text — kept for the export, not scored")
+        contents.remarks.note(
+            f"{listed(texts)} holds text — kept for the export, and scored as categories where the "
+            "training data have few different ones"
+        )
+    taken_back = sorted(contents.neutral & kept)
+    if taken_back:
+        contents.remarks.note(
+            f"quotes that an export puts before formulas are taken off in {listed(taken_back)}"
+        )
 
 
 def _matrix(features: Features, columns: tuple[str, ...], rows: int) -> Floats:

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from eap_core.errors import DataError, listed, shown
+from eap_core.readers.csv_neutral import restored
 from eap_core.readers.remarks import Remarks
 from eap_core.table import Floats
 
 
 @dataclass(frozen=True)
 class Contents:
-    """Named columns of one file; ``places`` says where given rows are in it (``line 7``)."""
+    """Named columns of one file; ``places`` says where given rows are in it (``line 7``).
 
-    path: Path
+    ``stem`` starts the ids of rows that have none; ``neutral`` are the columns whose text carries
+    the quotes of an export.
+    """
+
+    stem: str
     columns: Mapping[str, pa.ChunkedArray]
     places: Callable[[list[int]], list[str]]
     remarks: Remarks
+    neutral: frozenset[str] = frozenset()
 
     @property
     def source(self) -> str:
@@ -32,8 +37,9 @@ class Contents:
         return len(next(iter(self.columns.values())))
 
     def text(self, name: str) -> pa.ChunkedArray:
-        """A column as text, whatever its type."""
-        return as_text(self.columns[name])
+        """A column as text, whatever its type, as it was before any export."""
+        text = as_text(self.columns[name])
+        return restored(text) if name in self.neutral else text
 
     def bad_value(self, what: str, name: str, row: int, advice: str) -> DataError:
         """The error for one value, with its place."""
@@ -63,7 +69,7 @@ def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 @dataclass
 class Features:
-    """Columns of numbers, and the names of those that hold text instead."""
+    """Columns of numbers, NaN where one is missing, and the names of those that hold text."""
 
     numbers: dict[str, Floats] = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from eap_core.errors import DataError
+from eap_core.errors import DataError, shown
 from eap_core.readers.csv_records import lines_of, records
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -25,17 +25,32 @@ class _Trial(NamedTuple):
     header: tuple[str, ...]
 
 
-def find_dialect(data: bytes, source: str, encoding: str = "utf-8") -> tuple[str, tuple[str, ...]]:
-    """The delimiter and the header; a text that no delimiter divides is one column."""
+def find_dialect(
+    data: bytes, source: str, encoding: str = "utf-8", decimal: str | None = None
+) -> tuple[str, tuple[str, ...]]:
+    """The delimiter and the first record; a text that no delimiter divides is one column."""
     trials = {mark: _trial(data, mark, source, encoding) for mark in DELIMITERS}
     dividing = {mark: trial for mark, trial in trials.items() if trial.width > 1}
+    # A stated decimal mark separates columns only if nothing else does.
+    dividing = {mark: dividing[mark] for mark in dividing if mark != decimal} or dividing
     if dividing:
         delimiter = max(dividing, key=lambda mark: dividing[mark][:3])
         return delimiter, dividing[delimiter].header
-    delimiter = DELIMITERS[0]
-    first = _header(data, delimiter, source, encoding)
-    if not first:
-        raise DataError(f"{source} contains no data, only blank lines — export it again")
+    return DELIMITERS[0], _first_record(data, DELIMITERS[0], source, encoding)
+
+
+def stated_dialect(data: bytes, source: str, delimiter: str) -> tuple[str, tuple[str, ...]]:
+    """The delimiter that was stated and the first record, unless another one divides the text."""
+    first = _first_record(data, delimiter, source, "utf-8")
+    if len(first) > 1:
+        return delimiter, first
+    other, seen = find_dialect(data, source)
+    if len(seen) > 1:
+        raise DataError(
+            f"{source}: the stated delimiter {shown(delimiter)} is not on the first line, "
+            f"{shown(first[0])} — {shown(other)} seems to separate the columns: state that, or "
+            "leave it open"
+        )
     return delimiter, first
 
 
@@ -63,8 +78,11 @@ def _sample(
     return found, True
 
 
-def _header(data: bytes, delimiter: str, source: str, encoding: str) -> tuple[str, ...]:
-    return tuple(next(_filled(lines_of(data, encoding), delimiter, source), ()))
+def _first_record(data: bytes, delimiter: str, source: str, encoding: str) -> tuple[str, ...]:
+    first = tuple(next(_filled(lines_of(data, encoding), delimiter, source), ()))
+    if not first:
+        raise DataError(f"{source} contains no data, only blank lines — export it again")
+    return first
 
 
 def _filled(lines: Iterable[str], delimiter: str, source: str) -> Iterator[list[str]]:

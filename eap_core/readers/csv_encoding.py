@@ -6,6 +6,7 @@ import codecs
 import re
 
 from eap_core.errors import DataError, shown
+from eap_core.readers.csv_codecs import codec_name, marked_encoding
 from eap_core.readers.csv_dialect import find_dialect
 from eap_core.readers.csv_records import lines_of, records
 from eap_core.readers.remarks import Remarks
@@ -22,17 +23,51 @@ _UTF8_LETTER = re.compile(
 )
 
 
-def to_utf8(data: bytes, remarks: Remarks) -> bytes:
+def to_utf8(data: bytes, remarks: Remarks, stated: str | None = None) -> bytes:
     """The same text as UTF-8 without a byte order mark and without NUL."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if stated is not None:
+        data = _from_stated(data, codec_name(stated), remarks)
+    elif data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         data = _from_utf16(data, remarks)
     data = data.removeprefix(codecs.BOM_UTF8)
-    if not data.isascii():
+    if stated is None and not data.isascii():
         data = _from_utf8_or_cp1252(data, remarks)
     if b"\x00" in data:
         where = _whereabouts(data, data.index(b"\x00"), remarks.source)
         raise DataError(f"{remarks.source} holds a NUL byte — {where} — save it as UTF-8 text")
     return data
+
+
+def _from_stated(data: bytes, codec: str, remarks: Remarks) -> bytes:
+    marked = marked_encoding(data)
+    if marked is not None and not codec.startswith(marked):
+        raise DataError(
+            f"{remarks.source} starts with the mark of {marked.upper()}, which is not the stated "
+            f"{codec} — state {marked}, or leave the encoding open"
+        )
+    try:
+        text = data.decode(codec)
+    except UnicodeDecodeError as error:
+        if codec.startswith("utf-8"):
+            raise _broken(data, error.start, remarks.source) from None
+        line = data[: error.start].decode(codec, "replace").count("\n") + 1
+        raise DataError(
+            f"{remarks.source} is not written in the stated {codec}: {shown(str(error.reason))} — "
+            f"line {line:,} — state another encoding, or leave it open"
+        ) from None
+    if not codec.startswith("utf") and not data.isascii() and _is_utf8(data):
+        remarks.warn(f"read as {codec} as stated, but its bytes are also valid UTF-8 — check it")
+    else:
+        remarks.note(f"read as {codec}, as stated")
+    return text.encode()
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _from_utf16(data: bytes, remarks: Remarks) -> bytes:

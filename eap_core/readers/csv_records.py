@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import dropwhile, islice
 from typing import NamedTuple
 
 from eap_core.errors import DataError, shown
@@ -24,11 +24,12 @@ class Record(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """What is needed to take a text apart."""
+    """What is needed to take a text apart; ``named``: its first record holds the names."""
 
     source: str
     delimiter: str
     header: tuple[str, ...]
+    named: bool = True
 
 
 def lines_of(data: bytes, encoding: str = "utf-8") -> Iterable[str]:
@@ -39,7 +40,7 @@ def lines_of(data: bytes, encoding: str = "utf-8") -> Iterable[str]:
 
 def records(lines: Iterable[str], delimiter: str, source: str) -> Iterator[Record]:
     """Every record and every blank line."""
-    blank = " \r\n" if delimiter == "\t" else " \t\r\n"
+    blank = " \t\r\n".replace(delimiter, "")
     numbered = enumerate(lines, 1)
     for number, line in numbered:
         if not line.strip(blank):
@@ -53,14 +54,16 @@ def records(lines: Iterable[str], delimiter: str, source: str) -> Iterator[Recor
 
 
 def rows(data: bytes, layout: Layout, skipped: list[int] | None = None) -> Iterator[Record]:
-    """The records below the header, each with one value per column.
+    """The records below the header, if there is one, each with one value per column.
 
     Blank lines between rows are no rows and are reported in ``skipped``, except between the
     values of a one-column table: there they are missing values.
     """
     width = len(layout.header)
     found = records(lines_of(data), layout.delimiter, layout.source)
-    next(record for record in found if record.values)
+    found = dropwhile(lambda record: not record.values, found)
+    if layout.named:
+        next(found)
     blanks: list[int] = []
     for record in found:
         if not record.values:

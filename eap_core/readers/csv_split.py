@@ -20,14 +20,14 @@ _BATCH_CELLS = 500_000
 _LOOK_EVERY = 10_000
 
 
-def split(data: bytes, layout: Layout, remarks: Remarks) -> dict[str, pa.ChunkedArray]:
-    """One column of text per name in the header."""
+def split(data: bytes, layout: Layout, remarks: Remarks) -> list[pa.ChunkedArray]:
+    """One column of text per value of the first record."""
     columns = split_fast(data, layout)
     if columns is None:
         columns = split_exact(data, layout, remarks)
     if not len(columns[0]):
         raise DataError(f"{layout.source} has a header but no rows — export it again with its rows")
-    return dict(zip(layout.header, columns, strict=True))
+    return columns
 
 
 def split_fast(data: bytes, layout: Layout) -> list[pa.ChunkedArray] | None:
@@ -55,9 +55,9 @@ def split_fast(data: bytes, layout: Layout) -> list[pa.ChunkedArray] | None:
         )
     except pa.ArrowInvalid:
         return None  # ragged, or a line longer than a block: the exact way decides
-    if tuple(column[0].as_py() for column in table.columns) != layout.header:
+    if layout.named and tuple(column[0].as_py() for column in table.columns) != layout.header:
         return None
-    columns = table.slice(1).columns
+    columns = table.slice(int(layout.named)).columns
     return None if _has_blank_row(columns) else columns
 
 

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from eap_core.errors import DataError, listed, shown
 from eap_core.readers.contents import Contents
 from eap_core.readers.number_text import first_true, numbers_in
-from eap_core.readers.remarks import Asked
+from eap_core.readers.reading import Reading
 
 ID_NAMES = ("id", "ids", "sample_id", "uuid", "name", "key", "index", "sample")
 _SURELY_IDS = ("id", "ids", "sample_id")
@@ -16,10 +16,10 @@ _MANY = 20  # so many different texts are no categories
 _SHOWN = 3
 
 
-def find_ids(contents: Contents, asked: Asked, taken: set[str]) -> tuple[str | None, list[str]]:
+def find_ids(contents: Contents, reading: Reading, taken: set[str]) -> tuple[str | None, list[str]]:
     """The id column that was asked for or is called like one, and other columns called so."""
-    if asked.id_column is not None:
-        return contents.require(asked.id_column, "id"), []
+    if reading.id_column is not None:
+        return contents.require(reading.id_column, "id"), []
     order = {name: position for position, name in enumerate(ID_NAMES)}
     named = [
         name for name in contents.columns if name.strip().casefold() in order and name not in taken
@@ -66,9 +66,7 @@ def read_ids(contents: Contents, name: str) -> tuple[str, ...]:
 
 def made_ids(contents: Contents) -> tuple[str, ...]:
     """Ids from the file's name and the row number, for files that have none."""
-    stem = contents.path.stem
-    stem = stem if stem.isprintable() else shown(stem)[1:-1]
-    return tuple(f"{stem}:{row}" for row in range(1, contents.rows + 1))
+    return tuple(f"{contents.stem}:{row}" for row in range(1, contents.rows + 1))
 
 
 def _mention(contents: Contents, name: str) -> None:

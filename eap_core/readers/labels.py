@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from eap_core.errors import DataError, listed, shown
 from eap_core.readers.contents import Contents
 from eap_core.readers.csv_cells import FALSE_WORDS, TRUE_WORDS
-from eap_core.readers.remarks import Asked
+from eap_core.readers.reading import Reading
 from eap_core.table import Labels
 
 LABEL_NAMES = ("label", "labels", "y", "is_anomaly", "anomaly", "target", "outlier")
@@ -22,12 +22,11 @@ _NEITHER = -1
 _SHOWN = 5
 
 
-def find_label(contents: Contents, asked: Asked) -> tuple[str, Labels] | None:
+def find_label(contents: Contents, reading: Reading, taken: set[str]) -> tuple[str, Labels] | None:
     """The label column that was asked for or is called like one, with its labels."""
-    if asked.label is not None:
-        name = contents.require(asked.label, "label")
+    if reading.label is not None:
+        name = contents.require(reading.label, "label")
         return name, _checked(contents, name, _codes(contents, name))
-    taken = {*asked.exclude, asked.id_column}
     named = [
         name
         for name in contents.columns
@@ -76,7 +75,8 @@ def _checked(contents: Contents, name: str, codes: npt.NDArray[np.int8]) -> Labe
         more = f" and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
         raise DataError(
             f"{contents.source}: the label column {shown(name)} holds other values than 0 and 1 — "
-            f"{seen}{more} — use 0 for normal and 1 for anomaly, or exclude the column"
+            f"{seen}{more} — use 0 for normal and 1 for anomaly, or state that "
+            "the column is a feature or excluded"
         )
     lowered = pc.ascii_lower(pc.ascii_trim_whitespace(contents.text(name)))
     if pc.any(pc.is_in(lowered, value_set=pa.array(list(_WORDS)))).as_py():

@@ -16,12 +16,15 @@ import pyarrow as pa
 
 from eap_core.errors import DataError, listed, shown
 from eap_core.readers.assemble import table_from
+from eap_core.readers.columns import is_metadata
 from eap_core.readers.contents import Contents, row_places
+from eap_core.readers.file import File
 from eap_core.readers.limits import excess
 from eap_core.readers.names import check_names
 from eap_core.readers.npy_header import ArrayHeader, read_header
 from eap_core.readers.npz_archive import Store, open_archive, read_array
-from eap_core.readers.remarks import Asked, Remarks, source_name
+from eap_core.readers.reading import Reading
+from eap_core.readers.remarks import Remarks
 from eap_core.readers.typed import check_text, convert_typed
 from eap_core.table import Floats, Table
 
@@ -41,20 +44,20 @@ _TABLE, _LABELS, _IDS, _COLUMNS = "X", "y", "ids", "columns"
 _WANTED = "a 2-d array of real numbers, one row per item, is wanted"
 
 
-def read_numpy(path: Path, asked: Asked) -> Table:
+def read_numpy(file: File, reading: Reading) -> Table:
     """Find the table among the arrays, and the labels, ids and column names beside it."""
-    remarks = Remarks(source_name(path))
-    opened = open_archive if path.suffix.lower() == ".npz" else _open_array
+    remarks = Remarks(file.source)
+    opened = _open_array(file) if file.ending == ".npy" else open_archive(file.path, remarks)
     try:
-        with opened(path, remarks) as store:
-            columns = _columns(store, asked, remarks)
+        with opened as store:
+            columns = _columns(store, reading, remarks)
     except DataError:
         raise
     except _DAMAGED:
         raise DataError(
             f"{remarks.source} is a damaged or incomplete NumPy file — save it again"
         ) from None
-    return table_from(Contents(path, columns, row_places, remarks), asked, convert_typed)
+    return table_from(Contents(file.stem, columns, row_places, remarks), reading, convert_typed)
 
 
 @dataclass(frozen=True)
@@ -68,16 +71,16 @@ class _Single:
 
 
 @contextmanager
-def _open_array(path: Path, remarks: Remarks) -> Iterator[Store]:
-    with path.open("rb") as stream:
-        header = read_header(stream, path.stem, path.stat().st_size, remarks.source)
-    yield _Single(path, {path.stem: header})
+def _open_array(file: File) -> Iterator[Store]:
+    with file.path.open("rb") as stream:
+        header = read_header(stream, file.stem, file.path.stat().st_size, file.source)
+    yield _Single(file.path, {file.stem: header})
 
 
-def _columns(store: Store, asked: Asked, remarks: Remarks) -> dict[str, pa.ChunkedArray]:
-    table = _choose(store.headers, asked.array, remarks.source)
+def _columns(store: Store, reading: Reading, remarks: Remarks) -> dict[str, pa.ChunkedArray]:
+    table = _choose(store.headers, reading.array, remarks.source)
     _check_table(table, remarks.source)
-    beside = _beside(store, table, asked, remarks.source)
+    beside = _beside(store, table, reading, remarks.source)
     names = _names(store, table, remarks.source)
     check_names([*names, *beside], remarks)
     unused = [n for n in store.headers if n not in (table.name, _COLUMNS, *beside)]
@@ -118,16 +121,23 @@ def _check_table(header: ArrayHeader, source: str) -> None:
         raise DataError(f"{source}: {header} has {too_much} — split it")
 
 
-def _beside(store: Store, table: ArrayHeader, asked: Asked, source: str) -> dict[str, ArrayHeader]:
-    """The arrays with one value per row: labels, ids and what was excluded."""
-    wanted = {asked.label or _LABELS, asked.id_column or _IDS, *asked.exclude} - {table.name}
-    found = {name: header for name, header in store.headers.items() if name in wanted}
-    for header in found.values():
-        if header.shape != table.shape[:1] or header.dtype.kind not in "biufUS":
+def _beside(
+    store: Store, table: ArrayHeader, reading: Reading, source: str
+) -> dict[str, ArrayHeader]:
+    """The arrays with one value per row: labels, ids, metadata and what the caller named."""
+    wanted = {reading.label or _LABELS, reading.id_column or _IDS, *reading.exclude}
+    wanted |= {*reading.metadata, *reading.categorical, *reading.features}
+    found = {}
+    for name, header in store.headers.items():
+        fits = header.shape == table.shape[:1] and header.dtype.kind in "biufUS"
+        if name == table.name or not (name in wanted or (fits and is_metadata(name, reading))):
+            continue
+        if not fits:
             raise DataError(
                 f"{source}: {header} does not fit the table — a 1-d array with a number or text "
                 f"for each of the {table.shape[0]:,} rows is wanted"
             )
+        found[name] = header
     return found
 
 
@@ -161,11 +171,11 @@ def _texts(values: npt.NDArray[np.generic]) -> list[str]:
 def _floats(store: Store, table: ArrayHeader, names: list[str], source: str) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):  # what does not fit is refused below
         values = np.asfortranarray(store.load(table), dtype=np.float64)
-    finite = np.isfinite(values)
-    if not finite.all():
-        row, j = (int(n) for n in np.argwhere(~finite)[0])
+    infinite = np.isinf(values)
+    if infinite.any():
+        row, j = (int(n) for n in np.argwhere(infinite)[0])
         raise DataError(
             f"{source}: {table} holds {shown(values[row, j].item())} — row {row + 1:,}, "
-            f"column {shown(names[j])} — finite numbers are wanted: fill or remove these rows"
+            f"column {shown(names[j])} — finite numbers are wanted: correct or remove these rows"
         )
     return values

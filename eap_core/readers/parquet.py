@@ -10,11 +10,14 @@ import pyarrow.parquet as pq
 
 from eap_core.errors import DataError, shown
 from eap_core.readers.assemble import table_from
+from eap_core.readers.columns import is_metadata
 from eap_core.readers.contents import Contents, row_places
+from eap_core.readers.file import File
 from eap_core.readers.limits import MAX_TEXT, excess
 from eap_core.readers.names import check_names
 from eap_core.readers.number_text import first_true
-from eap_core.readers.remarks import Asked, Remarks, source_name
+from eap_core.readers.reading import Reading
+from eap_core.readers.remarks import Remarks
 from eap_core.readers.typed import check_text, convert_typed, is_numeric, is_text
 from eap_core.table import Table
 
@@ -23,33 +26,33 @@ _SHOWN = 5
 _DAMAGED = (pa.ArrowException, OSError, ValueError, OverflowError)
 
 
-def read_parquet(path: Path, asked: Asked) -> Table:
+def read_parquet(file: File, reading: Reading) -> Table:
     """Check what the footer says, then read the columns that can be used."""
-    remarks = Remarks(source_name(path))
+    remarks = Remarks(file.source)
     try:
-        columns = _columns(path, asked, remarks)
+        columns = _columns(file.path, reading, remarks)
     except DataError:
         raise
     except _DAMAGED:
         raise DataError(
             f"{remarks.source} is a damaged or incomplete Parquet file — export it again"
         ) from None
-    return table_from(Contents(path, columns, row_places, remarks), asked, convert_typed)
+    return table_from(Contents(file.stem, columns, row_places, remarks), reading, convert_typed)
 
 
-def _columns(path: Path, asked: Asked, remarks: Remarks) -> dict[str, pa.ChunkedArray]:
+def _columns(path: Path, reading: Reading, remarks: Remarks) -> dict[str, pa.ChunkedArray]:
     with pq.ParquetFile(path) as file:
         schema, footer = file.schema_arrow, file.metadata
     _check_size(footer, len(schema), remarks)
     check_names(schema.names, remarks)
-    odd = [field for field in schema if not _is_accepted(field, asked)]
+    odd = [field for field in schema if not _is_accepted(field, reading)]
     wanted = [field.name for field in schema if field not in odd]
     texts = [name for name in wanted if is_text(_value_type(schema.field(name).type))]
     # As dictionaries, because a text written once can stand in a million rows.
     with pq.ParquetFile(path, metadata=footer, read_dictionary=texts) as file:
         table = _read(file, wanted, footer.num_rows)
     if odd:
-        raise _refusal(odd, table, asked, remarks)
+        raise _refusal(odd, table, reading, remarks)
     return {name: _usable(name, table.column(name), remarks) for name in wanted}
 
 
@@ -60,17 +63,17 @@ def _check_size(footer: pq.FileMetaData, width: int, remarks: Remarks) -> None:
         raise DataError(f"{remarks.source} has {too_much} — split the file")
 
 
-def _is_accepted(field: pa.Field, asked: Asked) -> bool:
+def _is_accepted(field: pa.Field, reading: Reading) -> bool:
     kind = _value_type(field.type)
-    travels = pa.types.is_temporal(kind) and field.name in asked.exclude
-    return bool(is_numeric(kind) or is_text(kind) or travels)
+    travels = field.name in reading.exclude or is_metadata(field.name, reading)
+    return bool(is_numeric(kind) or is_text(kind) or (travels and pa.types.is_temporal(kind)))
 
 
-def _refusal(odd: list[pa.Field], table: pa.Table, asked: Asked, remarks: Remarks) -> DataError:
+def _refusal(odd: list[pa.Field], table: pa.Table, reading: Reading, remarks: Remarks) -> DataError:
     """One error for all columns of other types and for what is missing beside them."""
     found = [f"column {shown(field.name)} is of the type {shown(str(field.type))}" for field in odd]
     for name, column in zip(table.column_names, table.columns, strict=True):
-        if column.null_count and name not in asked.exclude:
+        if column.null_count and name not in reading.exclude:
             [place] = row_places([first_true(pc.is_null(column)) or 0])
             found.append(f"column {shown(name)} has a missing value in {place}")
     more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""

@@ -6,8 +6,8 @@ import stat
 from pathlib import Path
 
 from eap_core.errors import DataError, shown
+from eap_core.readers.file import File
 from eap_core.readers.limits import MAX_BYTES
-from eap_core.readers.remarks import source_name
 
 _HEAD, _TAIL = 4_096, 65_536
 _KINDS = {
@@ -43,11 +43,11 @@ _ADVICE = {
 }
 
 
-def accepted_kind(path: Path) -> str:
+def accepted_kind(file: File) -> str:
     """The allowed ending of a file whose first bytes do not contradict it."""
-    source, suffix = source_name(path), path.suffix.lower()
-    size = _size(path, source)
-    kind = looks_like(*_ends(path, source, size)) if size else None
+    source, suffix = file.source, file.ending
+    size = _size(file.path, source)
+    kind = looks_like(*_ends(file.path, source, size)) if size else None
     if suffix not in _KINDS:
         hint = f" and looks like {_article(kind)}" if kind else ""
         advice = "save it as CSV" if kind == "Excel workbook" else _ACCEPTED

@@ -14,7 +14,7 @@ from eap_core.table import Floats
 
 
 def convert_typed(contents: Contents, names: list[str]) -> Features:
-    """Every number as float64; what is missing or not finite is an error."""
+    """Every number as float64, NaN where it is missing; what is not finite is an error."""
     features = Features()
     for name in names:
         if is_text(contents.columns[name].type):
@@ -56,15 +56,10 @@ def check_text(name: str, column: pa.ChunkedArray, remarks: Remarks) -> None:
 
 def _numbers(contents: Contents, name: str) -> Floats:
     column = contents.columns[name]
-    missing = first_true(pc.is_null(column))
-    if missing is not None:
-        raise contents.bad_value(
-            "missing value", name, missing, "fill these cells, remove these rows, or exclude it"
-        )
     if pa.types.is_boolean(column.type):
         column = pc.cast(column, pa.int8())
     values: Floats = pc.cast(column, pa.float64(), safe=False).to_numpy()
-    odd = np.flatnonzero(~np.isfinite(values))
+    odd = np.flatnonzero(np.isinf(values))
     if odd.size:
         row = int(odd[0])
         raise contents.bad_value(

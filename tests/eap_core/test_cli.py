@@ -104,6 +104,52 @@ def test_excluded_columns_travel_but_do_not_count(demo: list[str]) -> None:
     assert [row["eap"] for row in left_out] != [row["eap"] for row in plain]
 
 
+def test_a_dialect_is_stated(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    words = []
+    for name, rows, shift in (("normals", 40, 0), ("anomalies", 4, 5), ("candidates", 6, 4)):
+        path = tmp_path / f"{name}.txt"
+        cells = (rng.normal(size=(rows, 2)) + shift).round(3)
+        lines = ["\t".join(f"{n}".replace(".", ",") for n in row) for row in cells]
+        path.write_text("\n".join(lines), encoding="utf-16")
+        words += [f"--{name}", str(path)]
+    assert "a header is needed" in str(run("score", *words).exception)
+    stated = ["--no-header", "--delimiter", "tab", "--decimal", ",", "--encoding", "utf-16"]
+    done = run("score", *words, *stated, "--subsets", "0", "--json")
+    assert done.exit_code == 0, done.exception
+    assert len(json.loads(done.stdout)) == 6
+    assert "read with '\\t' between columns and ',' as decimal mark" in done.stderr
+
+
+def test_gaps_categories_and_metadata(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    good = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
+    good["colour"], good["batch"] = ["red", "blue"] * 30, range(60)
+    bad = good.head(5).assign(a=9.0)
+    made = good.head(8).assign(a=8.0, source_id=range(8))
+    made.loc[2, "b"], made.loc[3, "colour"], made.loc[4, "colour"] = None, None, "pink"
+    words = []
+    for name, frame in (("normals", good), ("anomalies", bad), ("candidates", made)):
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+        words += [f"--{name}", str(tmp_path / f"{name}.csv")]
+    words = ["score", *words, "--metadata", "batch", "--subsets", "0", "--json"]
+    assert "missing value — line 4, column 'b'" in str(run(*words).exception)
+
+    dropped = run(*words, "--missing", "drop")
+    rows = json.loads(dropped.stdout)
+    assert [row["batch"] for row in rows] == ["0", "1", "4", "5", "6", "7"]
+    assert [row["source_id"] for row in rows] == ["0", "1", "4", "5", "6", "7"]
+    assert "1 of 8 rows are dropped because a value is missing — line 4" in dropped.stderr
+    assert "because a category is missing in 'colour': 'candidates:4'" in dropped.stderr
+    assert "1 of 6 rows have 'pink' in 'colour', which no training row has" in dropped.stderr
+
+    filled = run(*words, "--missing", "median")
+    assert len(json.loads(filled.stdout)) == 8
+    assert "with the median of the training normals: 'b' (1 with" in filled.stderr
+    coded = run(*words[:7], "--categorical", "batch", "--exclude", "colour", "--missing", "drop")
+    assert "'batch' is read as 60 categories" in coded.stderr
+
+
 def test_evaluators_are_compared(demo: list[str], tmp_path: Path) -> None:
     truth = pd.read_csv(demo[3])
     truth["good"] = (truth.pop("generator") == "interpolate").astype(int)
@@ -182,6 +228,15 @@ def test_check_reports_without_scoring(demo: list[str], tmp_path: Path) -> None:
         (["sweep", "DEMO", "--priors", "a,b"], "give numbers such as"),
         (["check", "--normals", "missing.csv"], "missing.csv"),
         (["check", "DEMO", "--exclude", "nonsense"], "--exclude names 'nonsense'"),
+        (["check", "DEMO", "--metadata", "nonsense"], "--metadata names 'nonsense'"),
+        (["check", "DEMO", "--categorical", "nonsense"], "--categorical names 'nonsense'"),
+        (["check", "DEMO", "--feature", "nonsense"], "--feature names 'nonsense'"),
+        (["check", "DEMO", "--array", "X"], "--array has no meaning for .csv files"),
+        (["check", "DEMO", "--delimiter", ";"], "the stated delimiter ';' is not on the first"),
+        (["check", "DEMO", "--delimiter", ";;"], "a delimiter of ';;' is not possible"),
+        (["check", "DEMO", "--delimiter", ",", "--decimal", ","], "cannot separate the columns"),
+        (["check", "DEMO", "--encoding", "klingon"], "the encoding 'klingon' is not known"),
+        (["check", "DEMO", "--no-header"], "is not a number"),
         (["check"], "no file is named"),
         (["score", "DEMO", "--out", "nowhere/s.csv"], "no such folder"),
         (["score", "DEMO", "--memory", "0.01", "--subsets", "5000"], "memory budget"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eap_core.errors import DataError
-from eap_core.readers import read_table
+from eap_core.readers import Reading, read_table
 
 Write = Callable[..., Path]
 Refuse = Callable[..., str]
@@ -33,7 +33,7 @@ def refusal(write: Write) -> Refuse:
     def refused(content: str | bytes, name: str = "t.csv", **asked: object) -> str:
         path = write(content, name)
         with pytest.raises(DataError) as caught:
-            read_table(path, **asked)  # type: ignore[arg-type]
+            read_table(path, Reading(**asked))  # type: ignore[arg-type]
         message = str(caught.value)
         assert "\n" not in message
         assert str(path.parent) not in message

@@ -27,7 +27,7 @@ def test_missing_values_are_pointed_at(refusal: Refuse, word: str) -> None:
     message = refusal(f"a,b\n1,1\n2,{word}\n3,3\n")
     assert "missing value" in message
     assert "line 3, column 'b'" in message
-    assert "remove these rows" in message
+    assert "set missing to 'drop'" in message
 
 
 @pytest.mark.parametrize("word", ["inf", "-Infinity", "1e309", "-1e999"])
@@ -43,14 +43,17 @@ def test_other_text_is_no_number(refusal: Refuse, word: str) -> None:
 
 
 def test_the_number_of_further_mistakes_is_told(refusal: Refuse) -> None:
-    assert "(and 2 more in this column)" in refusal("a,b\n1,\n2,\n3,\n4,1\n")
+    assert "(and 2 more in this column)" in refusal("a,b\n1,x\n2,y\n3,z\n4,1\n")
+    message = refusal("a,b,c\n1,,2\n2,3,\n3,4,\n4,5,1\n")
+    assert "missing value, one of 3 in 'b', 'c' — line 2, column 'b'" in message
 
 
 def test_text_travels_along(write: Write) -> None:
     table = read_table(write("a,kind\n1,x\n2,y\n3,\n4,NA\n"))
     assert table.columns == ("a",)
     assert table.extras == {"kind": ("x", "y", "", "NA")}
-    assert table.notes == ("t.csv: 'kind' holds text — kept for the export, not scored",)
+    assert table.texts == ("kind",)
+    assert "'kind' holds text — kept for the export, and scored as categories" in table.notes[0]
 
 
 def test_where_text_ends_and_mistakes_begin(write: Write, refusal: Refuse) -> None:

@@ -7,10 +7,11 @@ import os
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from eap_core.errors import DataError
-from eap_core.readers import read_table, signature
+from eap_core.readers import Reading, read_table, signature
 from tests.eap_core.readers.conftest import Refuse, Write
 
 
@@ -98,6 +99,47 @@ def test_a_file_that_cannot_be_read(write: Write, monkeypatch: pytest.MonkeyPatc
 def test_the_size_is_looked_at_first(refusal: Refuse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signature, "MAX_BYTES", 5)
     assert "has 8 bytes; limit is 5" in refusal("a,b\n1,2\n")
+
+
+def test_an_upload_is_known_by_the_name_the_person_gave_it(tmp_path: Path) -> None:
+    stored = tmp_path / "9f86d081884c7d65"
+    stored.write_bytes(b"a,b\n1,2\n")
+    table = read_table(stored, name="my parts.CSV")
+    assert table.source == "my parts.CSV"
+    assert table.ids == ("my parts:1",)
+    with pytest.raises(DataError, match=r"t\.parquet is not a Parquet file") as caught:
+        read_table(stored, name="t.parquet")
+    assert "9f86" not in str(caught.value)
+    with pytest.raises(DataError, match=r"my\.exe: the type '\.exe' is not accepted"):
+        read_table(stored, name="C:/Users/me/my.exe")
+    array = io.BytesIO()
+    np.save(array, np.eye(2))
+    stored.write_bytes(array.getvalue())
+    assert read_table(stored, name="m.npy").ids == ("m:1", "m:2")
+    with pytest.raises(DataError, match=r"x\.csv looks like a NumPy array"):
+        read_table(stored, name="x.csv")
+
+
+@pytest.mark.parametrize("name", ["", "/", "..", "\x00.csv", "a/b/.csv", "💥.csv", "\ud800.csv"])
+def test_odd_names_of_uploads(tmp_path: Path, name: str) -> None:
+    stored = tmp_path / "t.csv"
+    stored.write_bytes(b"a,b\n1,x\n2,y\n")
+    if name.endswith("/.csv") or name in ("/", ".."):
+        with pytest.raises(DataError, match="is not accepted"):
+            read_table(stored, name=name)
+        return
+    table = read_table(stored, name=name)
+    assert table.source.isprintable()
+    assert all(text.isprintable() for text in table.ids)
+
+
+def test_choices_without_meaning_are_said(write: Write) -> None:
+    table = read_table(write("a,b\n1,2\n"), Reading(array="X"))
+    assert table.notes == ("t.csv: array was stated and has no meaning for .csv files",)
+    array = io.BytesIO()
+    np.save(array, np.eye(2))
+    table = read_table(write(array.getvalue(), "t.npy"), Reading(delimiter=";", header=False))
+    assert "delimiter, header was stated and has no meaning for .npy files" in table.notes[-1]
 
 
 def test_file_names_are_shown_escaped(tmp_path: Path) -> None:

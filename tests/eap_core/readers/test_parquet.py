@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eap_core.readers import limits, parquet, read_table
+from eap_core.readers import Reading, limits, parquet, read_table
 from tests.eap_core.readers.conftest import Refuse, Write
 
 
@@ -72,7 +72,7 @@ def test_other_types_are_refused_by_name(refusal: Refuse, values: list[object]) 
 
 def test_excluded_times_travel_as_text(write: Write) -> None:
     content = _parquet({"a": [1, 2], "day": [datetime.date(2026, 1, 2)] * 2})
-    table = read_table(write(content, "t.parquet"), exclude=("day",))
+    table = read_table(write(content, "t.parquet"), Reading(exclude=("day",)))
     assert table.extras == {"day": ("2026-01-02", "2026-01-02")}
 
 
@@ -135,7 +135,7 @@ def test_a_damaged_footer_does_not_end_the_process(tmp_path: Path) -> None:
     code = (
         "import pathlib, sys\n"
         "from eap_core.errors import DataError\n"
-        "from eap_core.readers import read_table\n"
+        "from eap_core.readers import Reading, read_table\n"
         "path = pathlib.Path(sys.argv[1])\n"
         "content = path.read_bytes()\n"
         "for i in range(len(content) - 400, len(content)):\n"

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from eap_core.readers import read_table
+from eap_core.errors import SettingsError
+from eap_core.readers import Reading, read_table
 from eap_core.readers.labels import LABEL_NAMES
 from tests.eap_core.readers.conftest import Refuse, Write
 
@@ -42,7 +43,7 @@ def test_many_bad_labels_are_counted(refusal: Refuse) -> None:
 
 def test_a_named_label(write: Write, refusal: Refuse) -> None:
     text = "a,bad,y\n1,0,5\n2,1,6\n"
-    table = read_table(write(text), label="bad")
+    table = read_table(write(text), Reading(label="bad"))
     assert table.columns == ("a", "y")
     assert table.labels is not None
     assert table.labels.tolist() == [0, 1]
@@ -56,7 +57,7 @@ def test_among_several_names_the_values_decide(write: Write, refusal: Refuse) ->
 
 
 def test_an_excluded_column_is_no_label(write: Write) -> None:
-    table = read_table(write("a,y\n1,0.5\n2,0.7\n"), exclude=("y",))
+    table = read_table(write("a,y\n1,0.5\n2,0.7\n"), Reading(exclude=("y",)))
     assert table.labels is None
     assert table.extras == {"y": ("0.5", "0.7")}
 
@@ -89,7 +90,8 @@ def test_a_second_id_is_no_feature(write: Write) -> None:
     assert table.ids == ("x", "y")
     assert table.columns == ("a",)
     assert "'index' looks like an id beside 'id'" in table.warnings[0]
-    assert read_table(write("index,id,a\n0,x,1\n1,y,2\n"), id_column="id").columns == ("index", "a")
+    named = read_table(write("index,id,a\n0,x,1\n1,y,2\n"), Reading(id_column="id"))
+    assert named.columns == ("index", "a")
 
 
 def test_many_different_texts_are_ids(write: Write) -> None:
@@ -104,10 +106,53 @@ def test_many_different_texts_are_ids(write: Write) -> None:
 
 
 def test_roles_are_given_once(refusal: Refuse) -> None:
-    text = "a,b\n1,0\n2,1\n"
-    assert "more than one of" in refusal(text, label="b", exclude=("b",))
-    assert "more than one of" in refusal(text, label="b", id_column="b")
-    assert "no column 'c'" in refusal(text, id_column="c")
+    for roles in (
+        {"label": "b", "exclude": ("b",)},
+        {"label": "b", "id_column": "b"},
+        {"metadata": ("a", "b"), "categorical": ("b",)},
+        {"features": ("b",), "exclude": ("b",)},
+    ):
+        with pytest.raises(SettingsError, match="'b' was asked to be more than one of"):
+            Reading(**roles)
+    assert "no column 'c'" in refusal("a,b\n1,0\n2,1\n", id_column="c")
+
+
+def test_metadata_is_known_by_its_name_and_never_scored(write: Write) -> None:
+    table = read_table(write("a,Source-ID,prompt,mask\n1,17,x,0\n2,0018,y,1\n"))
+    assert table.columns == ("a",)
+    assert table.extras["Source-ID"] == ("17", "0018")
+    assert table.texts == ()
+    assert "'Source-ID', 'prompt', 'mask' is metadata by its name" in table.notes[0]
+
+
+def test_metadata_may_be_chosen(write: Write) -> None:
+    path = write("a,batch,when\n1,17,\n2,18,x\n")
+    table = read_table(path, Reading(metadata=("batch", "when", "not here")))
+    assert table.columns == ("a",)
+    assert table.extras == {"batch": ("17", "18"), "when": ("", "x")}
+
+
+def test_a_feature_is_one_whatever_it_is_called(write: Write) -> None:
+    path = write("x,y,source,index,method\n1,2,3,4,red\n5,6,7,8,blue\n")
+    table = read_table(path, Reading(features=("y", "source", "index", "method")))
+    assert table.columns == ("x", "y", "source", "index")
+    assert table.labels is None
+    assert table.texts == ("method",)
+
+
+def test_categories_may_be_stated(write: Write) -> None:
+    path = write("a,code,generator\n1,007,x\n2,7,y\n")
+    table = read_table(path, Reading(categorical=("code", "generator")))
+    assert table.columns == ("a",)
+    assert table.categorical == ("code", "generator")
+    assert table.extras == {"code": ("007", "7"), "generator": ("x", "y")}
+    assert len(read_table(write("k\nx\ny\n"), Reading(categorical=("k",))).columns) == 0
+
+
+def test_no_column_left_to_score(refusal: Refuse) -> None:
+    message = refusal("a,b,label\n1,2,0\n3,4,1\n", exclude=("a", "b"))
+    assert "has no column left to score" in message
+    assert "leave at least one column as a feature" in message
 
 
 def test_columns_keep_their_order(write: Write) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -12,60 +14,108 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from eap_core.errors import DataError
-from eap_core.readers import read_table
+from eap_core.readers import Reading, read_table
 from eap_core.readers.csv_dialect import find_dialect
 from eap_core.readers.csv_records import Layout, row_lines, rows
 from eap_core.readers.csv_split import split_exact, split_fast
 from eap_core.readers.remarks import Remarks
+from eap_core.table import Table
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 WORDS = st.text(st.sampled_from('abÄé ,;|"\n\t=@名'), max_size=8).map(lambda text: f"w{text}")
 settings.register_profile("files", suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
+Rows = list[tuple[str, float, float]]
+ROWS = st.lists(
+    st.tuples(WORDS, FINITE, FINITE), min_size=1, max_size=12, unique_by=lambda row: row[0]
+)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One way to write a table as text."""
+
+    delimiter: str
+    mark: Literal[".", ","]
+    end: str
+    encoding: str
+    quoting: Literal[0, 1]
+    grouped: bool
+    header: bool
+
+    def number(self, value: float) -> str:
+        text = repr(value)
+        if self.grouped and "e" not in text and "." in text:
+            whole, part = text.split(".")
+            text = f"{int(whole):,}.{part}" if abs(int(whole)) >= 1_000 else text
+        return text if self.mark == "." else text.translate(str.maketrans(",.", ".,"))
+
+    def write(self, path: Path, rows: Rows) -> None:
+        text = io.StringIO()
+        writer = csv.writer(
+            text, delimiter=self.delimiter, lineterminator=self.end, quoting=self.quoting
+        )
+        if self.header:
+            writer.writerow(["id", "a", "b"])
+        for word, *numbers in rows:
+            writer.writerow([word, *map(self.number, numbers)])
+        path.write_bytes(text.getvalue().encode(self.encoding))
+
+
 @st.composite
-def dialects(draw: st.DrawFn) -> dict[str, str]:
-    delimiter = draw(st.sampled_from(",;\t|"))
-    return {
-        "delimiter": delimiter,
-        "mark": draw(st.sampled_from(".," if delimiter != "," else ".")),
-        "end": draw(st.sampled_from(["\n", "\r\n"])),
-        "encoding": draw(st.sampled_from(["utf-8", "utf-8-sig", "utf-16"])),
-        "quoting": draw(st.sampled_from(["minimal", "all"])),
-    }
+def dialects(
+    draw: st.DrawFn, delimiters: str, encodings: list[str], headers: list[bool]
+) -> Dialect:
+    delimiter = draw(st.sampled_from(delimiters))
+    return Dialect(
+        delimiter=delimiter,
+        mark=draw(st.sampled_from(".," if delimiter != "," else ".")),
+        end=draw(st.sampled_from(["\n", "\r\n"])),
+        encoding=draw(st.sampled_from(encodings)),
+        quoting=draw(st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])),
+        grouped=draw(st.booleans()),
+        header=draw(st.sampled_from(headers)),
+    )
+
+
+def same(table: Table, rows: Rows) -> bool:
+    numbers = [[repr(float(n)) for n in row] for row in table.values]
+    return table.ids == tuple(word for word, _, _ in rows) and numbers == [
+        [repr(n) for n in row[1:]] for row in rows
+    ]
+
+
+@settings(settings.get_profile("files"), max_examples=150)
+@given(ROWS, dialects(",;\t|", ["utf-8", "utf-8-sig", "utf-16"], [True]))
+def test_any_dialect_is_found(
+    tmp_path_factory: pytest.TempPathFactory, rows: Rows, dialect: Dialect
+) -> None:
+    # One value that proves the mark: without it 1,234 alone is rightly refused.
+    rows = [("proof", 0.5, 0.5), *rows]
+    path = tmp_path_factory.getbasetemp() / "found.csv"
+    dialect.write(path, rows)
+    assert same(read_table(path, Reading(id_column="id")), rows)
 
 
 @settings(settings.get_profile("files"), max_examples=150)
 @given(
-    st.lists(
-        st.tuples(WORDS, FINITE, FINITE), min_size=1, max_size=12, unique_by=lambda row: row[0]
-    ),
-    dialects(),
+    ROWS,
+    dialects(",;\t|:~ ", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "gb18030"], [True, False]),
 )
-def test_any_dialect(
-    tmp_path_factory: pytest.TempPathFactory,
-    table: list[tuple[str, float, float]],
-    dialect: dict[str, str],
+def test_any_dialect_can_be_stated(
+    tmp_path_factory: pytest.TempPathFactory, rows: Rows, dialect: Dialect
 ) -> None:
-    # One value that proves the mark: without it 1,234 alone is rightly refused.
-    table = [("proof", 0.5, 0.5), *table]
-    text = io.StringIO()
-    writer = csv.writer(
-        text,
-        delimiter=dialect["delimiter"],
-        lineterminator=dialect["end"],
-        quoting=csv.QUOTE_ALL if dialect["quoting"] == "all" else csv.QUOTE_MINIMAL,
+    path = tmp_path_factory.getbasetemp() / "stated.csv"
+    dialect.write(path, rows)
+    reading = Reading(
+        id_column="id" if dialect.header else "f0",
+        encoding=dialect.encoding,
+        delimiter=dialect.delimiter,
+        decimal=dialect.mark,
+        header=dialect.header,
     )
-    writer.writerow(["id", "a", "b"])
-    for word, *numbers in table:
-        writer.writerow([word, *(repr(n).replace(".", dialect["mark"]) for n in numbers)])
-    path = tmp_path_factory.getbasetemp() / "dialect.csv"
-    path.write_bytes(text.getvalue().encode(dialect["encoding"]))
-    found = read_table(path, id_column="id")
-    assert found.ids == tuple(word for word, _, _ in table)
-    assert [[repr(float(n)) for n in row] for row in found.values] == [
-        [repr(n) for n in numbers] for _, *numbers in table
-    ]
+    assert same(read_table(path, reading), rows)
 
 
 PIECES = [
@@ -99,6 +149,11 @@ def test_both_splitters_see_the_same(text: str) -> None:
             continue  # the exact splitter decides alone
         exact = split_exact(data, layout, Remarks("t.csv"))
         assert [column.to_pylist() for column in fast] == [column.to_pylist() for column in exact]
+        unnamed = split_fast(data, layout._replace(named=False))
+        if unnamed is not None:
+            assert [[name, *c.to_pylist()] for name, c in zip(header, exact, strict=True)] == [
+                column.to_pylist() for column in unnamed
+            ]
 
 
 def test_the_fast_splitter_takes_what_is_regular() -> None:

@@ -1,0 +1,56 @@
+"""The image demo as a folder, as a person would have it: roles by folder, the rest in metadata.csv.
+
+Pictures are JPEG at quality 95 without colour subsampling: a quarter of the size of PNG, which
+cannot pack camera grain, and fifty times faster to write. Masks are PNG.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path, PurePosixPath
+
+from eap_core.demo_images.album import DemoImage, drawn
+from eap_core.demo_images.catalogue import catalogue
+from eap_core.errors import DataError, shown
+from eap_core.progress import Progress, silent
+from eap_core.writers import unwritable
+
+COLUMNS = ("file_name", "role", "generator", "defect_type", "prompt", "source", "mask", "truth")
+_QUALITY = 95
+
+
+def write_demo_images(folder: Path, seed: int = 0, progress: Progress = silent) -> Path:
+    """Write the demo into a new or empty folder and return the folder."""
+    entries = catalogue(seed)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise DataError(
+                f"the folder {shown(folder.name)} is not empty — the demo needs a new or empty one"
+            )
+        rows = []
+        for done, entry in enumerate(entries):
+            progress(done / len(entries), "drawing the demo images")
+            rows.append(_written(drawn(entry, seed), folder))
+        with (folder / "metadata.csv").open("w", encoding="utf-8", newline="") as file:
+            table = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
+            table.writeheader()
+            table.writerows(rows)
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    progress(1.0, "drawing the demo images")
+    return folder
+
+
+def _written(picture: DemoImage, folder: Path) -> dict[str, str]:
+    """Write one picture and its mask; the row that describes them."""
+    row = {"file_name": picture.name, "role": picture.role, **picture.metadata}
+    path = folder / picture.name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    picture.image.save(path, "JPEG", quality=_QUALITY, subsampling=0)
+    if picture.mask:
+        row["mask"] = str(PurePosixPath("masks", picture.name).with_suffix(".png"))
+        mask = folder / row["mask"]
+        mask.parent.mkdir(parents=True, exist_ok=True)
+        picture.mask.save(mask, "PNG")
+    return row

@@ -1,0 +1,20 @@
+"""Images as rows of numbers that distances mean something for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from eap_core.embed.base import Embedder, Embedding, Source
+from eap_core.embed.cache import Cache
+from eap_core.embed.lite0 import Lite0
+
+EMBEDDERS: Final[Mapping[str, Embedder]] = MappingProxyType(
+    {
+        "full": Lite0("full", "Whole image and its most unusual places"),
+        "fast": Lite0("fast", "Whole image only", patches=None),
+    }
+)
+
+__all__ = ["EMBEDDERS", "Cache", "Embedder", "Embedding", "Source"]

@@ -1,0 +1,1 @@
+"""What a person should know about the data before trusting a score, and after."""

@@ -1,0 +1,113 @@
+"""Findings about tables: copies, near-copies, and columns that do not fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from eap_core.health.copies import Entry, copies
+from eap_core.health.finding import Finding, counted, share
+from eap_core.health.nearest import nearest
+from eap_core.problem import Problem
+from eap_core.progress import Progress, part_of, silent
+from eap_core.table import Floats, Table
+
+_NEAR = 0.01  # a near-copy is this much closer than normals usually are to each other
+_OUTSIDE = 0.5  # of the training data's range; a whole column beyond it is in another unit
+
+
+def row_findings(
+    problem: Problem, test: Sequence[Table] = (), progress: Progress = silent
+) -> Iterator[Finding]:
+    """What is worth knowing about the rows and columns of a problem before it is scored."""
+    for warning in problem.warnings:
+        yield Finding("reading", "warning", warning)
+    yield from copies([*_entries(problem), *_test_entries(problem, test)])
+    yield from _near_copies(problem, progress)
+    yield from _other_units(problem)
+
+
+def _entries(problem: Problem) -> list[Entry]:
+    train = [
+        Entry(name, "anomaly" if label else "normal", _key(row))
+        for name, label, row in zip(
+            problem.train_ids, problem.y_train, problem.x_train, strict=True
+        )
+    ]
+    return train + [
+        Entry(name, "candidate", _key(row))
+        for name, row in zip(problem.ids, problem.x_candidates, strict=True)
+    ]
+
+
+def _test_entries(problem: Problem, test: Sequence[Table]) -> list[Entry]:
+    """Test rows on the problem's own scale, so that equal numbers are equal bytes."""
+    entries = []
+    for table in test:
+        positions = [table.columns.index(name) for name in problem.columns]
+        values = (table.values[:, positions] - problem.centre) / problem.spread
+        labels = np.ones(len(table)) if table.labels is None else table.labels
+        entries += [
+            Entry(name, "test_anomaly" if label else "test_normal", _key(row))
+            for name, label, row in zip(table.ids, labels, values, strict=True)
+        ]
+    return entries
+
+
+def _key(row: Floats) -> bytes:
+    return bytes((row + 0.0).tobytes())  # 0.0 and −0.0 are one number
+
+
+def _near_copies(problem: Problem, progress: Progress) -> Iterator[Finding]:
+    normals = problem.x_train[problem.normals]
+    _, between_normals = nearest(normals, progress=part_of(progress, 0.0, 0.4))
+    apart = between_normals[between_normals > 0]
+    if not len(apart):
+        return
+    near = _NEAR * float(np.median(apart))
+    where, gap = nearest(problem.x_candidates, normals, part_of(progress, 0.4, 0.7))
+    found = [
+        f"{problem.ids[i]} ≈ {problem.train_ids[problem.normals[where[i]]]}"
+        for i in np.flatnonzero((gap > 0) & (gap < near))
+    ]
+    if found:
+        yield Finding(
+            "candidate-near-normal",
+            "warning",
+            f"{share(len(found), len(problem.ids), 'candidates')} are nearly the same as a normal",
+            "the generator changed next to nothing; look at them first",
+            tuple(found),
+        )
+    if len(problem.ids) < 2:
+        return
+    where, gap = nearest(problem.x_candidates, progress=part_of(progress, 0.7, 1.0))
+    pairs = [
+        f"{problem.ids[i]} ≈ {problem.ids[where[i]]}"
+        for i in np.flatnonzero((gap > 0) & (gap < near))
+        if where[where[i]] != i or i < where[i]  # a pair is told once
+    ]
+    if pairs:
+        yield Finding(
+            "near-duplicate-candidate",
+            "note",
+            f"{counted(len(pairs), 'pair')} of candidates are nearly the same",
+            "one of each may be enough",
+            tuple(pairs),
+        )
+
+
+def _other_units(problem: Problem) -> Iterator[Finding]:
+    low, high = problem.x_train.min(axis=0), problem.x_train.max(axis=0)
+    room = _OUTSIDE * (high - low)
+    typical = np.median(problem.x_candidates, axis=0)
+    outside = (typical < low - room) | (typical > high + room)
+    if outside.any():
+        yield Finding(
+            "other-units",
+            "warning",
+            "most candidates lie far outside the training data's range in "
+            f"{share(int(outside.sum()), len(problem.columns), 'columns')}",
+            "check that both files use the same units",
+            tuple(name for name, is_out in zip(problem.columns, outside, strict=True) if is_out),
+        )

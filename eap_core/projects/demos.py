@@ -1,0 +1,53 @@
+"""The two demo projects: rendered parts as images, tumour measurements as a table."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Literal
+
+from eap_core.demo import write_demo
+from eap_core.demo_images import write_demo_images
+from eap_core.errors import DataError
+from eap_core.progress import Progress, part_of, silent
+from eap_core.projects.given import Given
+from eap_core.projects.intake import take
+from eap_core.projects.plan import Plan
+from eap_core.projects.scored import score_project
+from eap_core.store import projects
+from eap_core.store.projects import Project
+from eap_core.store.store import Store
+
+Demo = Literal["images", "table"]
+NAMES: dict[Demo, str] = {"images": "Demo: machined parts", "table": "Demo: tumour measurements"}
+
+
+def make_demo(store: Store, kind: Demo, progress: Progress = silent) -> Project:
+    """The demo project of this kind, filled and scored; made anew only if it is not there."""
+    project = _found(store, kind)
+    if project is not None and project.current_run is not None:
+        return project
+    if project is None:
+        project = projects.create(store, NAMES[kind], kind)
+        with tempfile.TemporaryDirectory(dir=store.home) as folder:
+            _fill(store, project.id, kind, Path(folder), part_of(progress, 0.0, 0.3))
+    score_project(store, project.id, Plan(), part_of(progress, 0.3, 1.0))
+    return projects.by_id(store, project.id)
+
+
+def _found(store: Store, kind: Demo) -> Project | None:
+    try:
+        return projects.find(store, NAMES[kind])
+    except DataError:
+        return None
+
+
+def _fill(store: Store, project: str, kind: Demo, folder: Path, progress: Progress) -> None:
+    progress(0.0, "making the demo")
+    if kind == "table":
+        train, candidates = write_demo(folder)
+        take(store, project, [Given.at(train)], "train")
+        take(store, project, [Given.at(candidates)], "candidate")
+    else:
+        write_demo_images(folder)
+        take(store, project, [Given(folder, "demo")], None, progress=progress)

@@ -1,0 +1,130 @@
+"""Images into a project: originals by content hash, thumbnails, facts, roles by folder."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+from pathlib import PurePosixPath
+
+from eap_core.errors import DataError
+from eap_core.images.gather import gather, gather_many
+from eap_core.images.layout import Layout, recognise
+from eap_core.images.members import Gathered
+from eap_core.images.read import ImageItem, read_images
+from eap_core.progress import Progress, part_of, silent
+from eap_core.projects.given import Given, Taken, Target, one_name
+from eap_core.roles import Role
+from eap_core.store.items import Item, NewItem, NewUpload, add_upload, items_of
+from eap_core.store.store import Store
+
+_HELD_OUT: dict[Role, Role] = {"normal": "test_normal", "anomaly": "test_anomaly"}
+
+
+def take_images(
+    store: Store,
+    project: str,
+    given: Sequence[Given],
+    target: Target | None = None,
+    progress: Progress = silent,
+) -> Taken:
+    """Add images in the role that is named, or, where none is, in those their folders tell."""
+    gathered = _gathered(given)
+    layout = recognise(gathered.names)
+    role: Role | None = None if target in (None, "train", "test") else target
+
+    def keep(sha256: str, original: bytes, thumbnail: bytes | None) -> None:
+        store.blobs.put(original)
+        if thumbnail is not None:
+            store.blobs.put_thumbnail(sha256, thumbnail)
+
+    read = read_images(gathered, layout, role, keep, part_of(progress, 0.0, 0.95))
+    found = _with_roles(read.items, target)
+    fresh, known = _fresh(found, items_of(store, project))
+    skipped = tuple((skip.name, skip.reason) for skip in read.skipped)
+    notes = (*_layout_note(layout, target), *read.notes, *_known_note(known))
+    if not found:
+        raise DataError(_nothing(one_name(given), skipped))
+    counts = Counter(item.role for item in fresh)
+    taken = Taken(dict(counts), skipped, notes)
+    if fresh:
+        upload = NewUpload(
+            one_name(given),
+            "images",
+            role,
+            details={"layout": layout.kind, **taken.record},
+        )
+        add_upload(store, project, upload, fresh, part_of(progress, 0.95, 1.0))
+    return taken
+
+
+def image_item(item: Item) -> ImageItem:
+    """An item of the store as the reader made it."""
+    from eap_core.images.facts import Facts
+
+    facts = Facts(**{**item.facts, "notes": tuple(item.facts["notes"])})
+    assert item.sha256 is not None  # every image has its original
+    return ImageItem(item.name, item.role, item.sha256, facts, dict(item.metadata), item.mask)
+
+
+def _gathered(given: Sequence[Given]) -> Gathered:
+    if len(given) == 1:
+        return gather(given[0].path, name=given[0].name)
+    return gather_many([(one.path, one.name) for one in given])
+
+
+def _with_roles(items: Sequence[ImageItem], target: Target | None) -> list[ImageItem]:
+    """Below ``test`` the classes stay apart from the training data's."""
+    if target != "test":
+        return list(items)
+    return [replace(item, role=_HELD_OUT.get(item.role, item.role)) for item in items]
+
+
+def _fresh(found: Sequence[ImageItem], known: Sequence[Item]) -> tuple[list[NewItem], int]:
+    """New items under names that are free, without those that are there already."""
+    there = {(item.role, item.name): item.sha256 for item in known}
+    taken = set(there)
+    fresh: list[NewItem] = []
+    for position, item in enumerate(found):
+        if there.get((item.role, item.name)) == item.sha256:
+            continue
+        name = _free(item.name, item.role, taken)
+        taken.add((item.role, name))
+        fresh.append(
+            NewItem(
+                position,
+                item.role,
+                name,
+                item.sha256,
+                item.mask,
+                dict(item.metadata),
+                asdict(item.facts),
+            )
+        )
+    return fresh, len(found) - len(fresh)
+
+
+def _free(name: str, role: Role, taken: set[tuple[Role, str]]) -> str:
+    path, number, free = PurePosixPath(name), 1, name
+    while (role, free) in taken:
+        number += 1
+        free = str(path.with_name(f"{path.stem} ({number}){path.suffix}"))
+    return free
+
+
+def _layout_note(layout: Layout, target: Target | None) -> Iterable[str]:
+    if target in (None, "train", "test") and layout.kind != "flat":
+        yield f"the folders are recognised as a tree of the kind {layout.kind}"
+
+
+def _known_note(known: int) -> Iterable[str]:
+    if known:
+        yield f"{known:,} images were in the project already and are not added twice"
+
+
+def _nothing(name: str, skipped: Sequence[tuple[str, str]]) -> str:
+    if not skipped:
+        return f"{name} holds no images — choose other files"
+    first, reason = skipped[0]
+    more = f", and {len(skipped) - 1:,} more files are not used" if len(skipped) > 1 else ""
+    return f"{name} holds no image that can be used: {first} {reason}{more}"

@@ -1,0 +1,199 @@
+"""Tables into a project: the file as it was, every row an item, the numbers beside.
+
+The original is the truth. What was read from it is kept as a cache and checked by its digest, so
+that a row's numbers are always those the row had when it was added.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eap_core.errors import DataError, shown
+from eap_core.inputs import _unlabelled as unlabelled
+from eap_core.progress import Progress, part_of, silent
+from eap_core.projects.given import Given, Taken, Target
+from eap_core.readers import Reading, read_table
+from eap_core.roles import Role
+from eap_core.store.blobs import whole_file
+from eap_core.store.failures import told_of_disk
+from eap_core.store.items import Item, NewItem, NewUpload, Upload, add_upload, items_of
+from eap_core.store.store import Store
+from eap_core.table import Floats, Table
+
+_BOTH: dict[str, tuple[Role, Role]] = {
+    "train": ("normal", "anomaly"),
+    "test": ("test_normal", "test_anomaly"),
+}
+
+
+def take_table(
+    store: Store,
+    project: str,
+    given: Given,
+    target: Target,
+    reading: Reading,
+    progress: Progress = silent,
+) -> Taken:
+    """Add the rows of one file in the role that is named, or by its labels."""
+    progress(0.0, "reading")
+    sha256 = store.blobs.put_file(given.path)
+    table = read_table(given.path, reading, name=given.name)
+    table = unlabelled(table) if target == "candidate" else table
+    roles = _roles(table, target)
+    details = {
+        "reading": asdict(reading),
+        "source": table.source,
+        "columns": list(table.columns),
+        "texts": list(table.texts),
+        "categorical": list(table.categorical),
+        "missing": table.missing,
+        "digest": _digest(table.values),
+    }
+    new = _items(table, roles, items_of(store, project))
+    taken = Taken(dict(Counter(roles)), (), table.notes, table.warnings)
+    upload = NewUpload(
+        given.name,
+        "table",
+        None if target in _BOTH else target,  # type: ignore[arg-type]
+        sha256,
+        {**details, **taken.record},
+    )
+    add_upload(store, project, upload, new, part_of(progress, 0.5, 1.0))
+    _remember(store, details["digest"], table.values)
+    return taken
+
+
+def stored_table(store: Store, upload: Upload, items: Sequence[Item]) -> Table:
+    """Some rows of an upload as they were read when it was added."""
+    details = upload.details
+    values = _values(store, upload)
+    rows = [item.position for item in items]
+    extras: dict[str, tuple[str, ...]] = {
+        name: tuple(str(item.metadata.get(name, "")) for item in items)
+        for name in dict.fromkeys(name for item in items for name in item.metadata)
+    }
+    return Table(
+        source=details["source"],
+        columns=tuple(details["columns"]),
+        values=values[rows],
+        ids=tuple(item.name for item in items),
+        extras=extras,
+        notes=tuple(details["notes"]),
+        warnings=tuple(details["warnings"]),
+        texts=tuple(details["texts"]),
+        categorical=tuple(details["categorical"]),
+        missing=details["missing"],
+    )
+
+
+def _roles(table: Table, target: Target) -> list[Role]:
+    if target in _BOTH:
+        if table.labels is None:
+            raise DataError(
+                f"{table.source} has no label column — name it (0 normal, 1 anomaly), or give "
+                "normals and anomalies as two files"
+            )
+        normal, anomaly = _BOTH[target]
+        return [anomaly if label else normal for label in table.labels]
+    role: Role = target  # type: ignore[assignment]
+    wanted = {"normal": 0, "test_normal": 0, "anomaly": 1, "test_anomaly": 1}.get(role)
+    if table.labels is not None and wanted is not None:
+        other = int((table.labels != wanted).sum())
+        if other:
+            raise DataError(
+                f"{table.source} is given as {role.replace('_', ' ')}s but {other:,} of its rows "
+                f"are labelled {1 - wanted} — remove them, or give the file as training data"
+            )
+    return [role] * len(table)
+
+
+def _items(table: Table, roles: Sequence[Role], known: Sequence[Item]) -> list[NewItem]:
+    """One item a row; where an earlier file used a name, this file's name goes before it."""
+    taken = {(item.role, item.name) for item in known}
+    clash = any((role, name) in taken for role, name in zip(roles, table.ids, strict=True))
+    prefix, number = f"{table.source}: ", 1
+    while clash and any((r, prefix + n) in taken for r, n in zip(roles, table.ids, strict=True)):
+        number += 1
+        prefix = f"{table.source} ({number}): "
+    names = [prefix + name if clash else name for name in table.ids]
+    extras = list(table.extras.items())
+    return [
+        NewItem(i, role, name, metadata={key: cells[i] for key, cells in extras})
+        for i, (role, name) in enumerate(zip(roles, names, strict=True))
+    ]
+
+
+def _digest(values: Floats) -> str:
+    return hashlib.sha256(str(values.shape).encode() + values.tobytes()).hexdigest()
+
+
+def _cache_file(store: Store, digest: str) -> Path:
+    return store.home / "cache" / "tables" / f"{digest}.npy"
+
+
+def _remember(store: Store, digest: str, values: Floats) -> None:
+    with told_of_disk(), whole_file(_cache_file(store, digest), durable=False) as file:
+        np.save(file, values, allow_pickle=False)
+
+
+def _values(store: Store, upload: Upload) -> Floats:
+    digest = upload.details["digest"]
+    try:
+        data = _cache_file(store, digest).read_bytes()
+        values: Floats = np.load(io.BytesIO(data), allow_pickle=False)
+        if _digest(values) == digest:
+            return values
+    except (OSError, ValueError, EOFError):
+        pass  # a cache may be lost or damaged: the original is read again
+    values = read_again(store, upload).values
+    if _digest(values) != digest:
+        raise DataError(
+            f"{shown(upload.name)} reads differently from when it was added — remove it from the "
+            "project and add it again"
+        )
+    _remember(store, digest, values)
+    return values
+
+
+def read_again(store: Store, upload: Upload) -> Table:
+    """A table from its original, read as it was read first."""
+    assert upload.sha256 is not None  # every table has its original
+    path = store.blobs.verified(upload.sha256)
+    return read_table(path, reading_of(upload.details["reading"]), name=upload.name)
+
+
+def reading_of(record: Mapping[str, Any]) -> Reading:
+    """How a file was read, from the record of it."""
+    return Reading(**{k: tuple(v) if isinstance(v, list) else v for k, v in record.items()})
+
+
+def combined(tables: Sequence[Table]) -> Table:
+    """The rows of one role from several files, matched by the first one's columns."""
+    first, *others = tables
+    if not others:
+        return first
+    rest = [table.ordered_like(first.columns) for table in others]
+    every = [first, *rest]
+    names = dict.fromkeys(name for table in every for name in table.extras)
+    return replace(
+        first,
+        source=f"{first.source} and {len(rest):,} more",
+        values=np.concatenate([table.values for table in every]),
+        ids=tuple(name for table in every for name in table.ids),
+        extras={
+            name: tuple(
+                cell for table in every for cell in table.extras.get(name, ("",) * len(table))
+            )
+            for name in names
+        },
+        notes=tuple(note for table in every for note in table.notes),
+        warnings=tuple(warning for table in every for warning in table.warnings),
+    )

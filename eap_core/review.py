@@ -1,0 +1,192 @@
+"""What a log of decisions amounts to: state = fold of the rows that no undo took back.
+
+An undo is a row of its own. It takes one earlier row out of the fold; an undo of an undo puts that
+row back. Everything here is a function of the log: no clock, no database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+from typing import Literal, get_args
+from uuid import uuid4
+
+Verdict = Literal["accept", "reject", "skip", "flag", "unflag", "undo"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+REASONS: Mapping[str, str] = MappingProxyType(
+    {
+        "too_subtle": "too subtle",
+        "impossible": "not physically possible",
+        "artefact": "artefact",
+        "duplicate": "duplicate",
+        "other": "other",
+    }
+)
+DECIDED = ("accept", "reject")
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One row of the log. The client makes the uuid, so that a retry is recognised.
+
+    ``seen`` is the highest seq the client knew; ``seq`` and ``at`` are set when the row is saved.
+    """
+
+    uuid: str
+    item: str
+    verdict: Verdict
+    reviewer: str
+    reason: str | None = None
+    note: str = ""
+    batch: str | None = None
+    undo_of: str | None = None
+    seen: int = 0
+    seq: int = 0
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """``later`` was decided by somebody who had not seen that somebody else decided ``earlier``."""
+
+    earlier: Decision
+    later: Decision
+
+    @property
+    def disagree(self) -> bool:
+        return self.earlier.verdict != self.later.verdict
+
+
+@dataclass(frozen=True, slots=True)
+class ItemState:
+    """How an item stands, by the last row that accepts or rejects it, else by the last skip."""
+
+    decision: Decision | None = None
+    flagged: bool = False
+    conflicts: tuple[Conflict, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict | None:
+        return self.decision.verdict if self.decision else None
+
+    @property
+    def reason(self) -> str | None:
+        return self.decision.reason if self.decision else None
+
+    @property
+    def note(self) -> str:
+        return self.decision.note if self.decision else ""
+
+    @property
+    def reviewer(self) -> str | None:
+        return self.decision.reviewer if self.decision else None
+
+    @property
+    def at(self) -> datetime | None:
+        return self.decision.at if self.decision else None
+
+    @property
+    def decided(self) -> bool:
+        return self.verdict in DECIDED
+
+
+UNTOUCHED = ItemState()
+
+
+def standing(log: Sequence[Decision]) -> list[Decision]:
+    """The rows other than undos that hold, in their order."""
+    return [row for row in _effective(log) if row.verdict != "undo"]
+
+
+def fold(log: Sequence[Decision]) -> dict[str, ItemState]:
+    """The state of every item that the log names; an item it does not name is UNTOUCHED."""
+    last: dict[str, Decision] = {}
+    skips: dict[str, Decision] = {}
+    flagged: dict[str, bool] = {}
+    conflicts: dict[str, tuple[Conflict, ...]] = {}
+    for row in standing(log):
+        if row.verdict in DECIDED:
+            before = last.get(row.item)
+            if before and before.reviewer != row.reviewer and before.seq > row.seen:
+                found = Conflict(before, row)
+                conflicts[row.item] = (*conflicts.get(row.item, ()), found)
+            last[row.item] = row
+        elif row.verdict == "skip":
+            skips[row.item] = row
+        else:
+            flagged[row.item] = row.verdict == "flag"
+    named = dict.fromkeys(row.item for row in log)
+    return {
+        item: ItemState(
+            last.get(item) or skips.get(item), flagged.get(item, False), conflicts.get(item, ())
+        )
+        for item in named
+    }
+
+
+def last_undoable(log: Sequence[Decision], reviewer: str) -> tuple[Decision, ...]:
+    """What this reviewer's next undo takes back: their last row that holds, or all of its batch."""
+    own = [row for row in standing(log) if row.reviewer == reviewer]
+    return _with_batch(own)
+
+
+def last_redoable(log: Sequence[Decision], reviewer: str) -> tuple[Decision, ...]:
+    """The undos this reviewer's next redo takes back; none once they decided something new."""
+    own = [row for row in _effective(log) if row.reviewer == reviewer]
+    undos = {row.uuid for row in log if row.verdict == "undo"}
+    while own and own[-1].verdict == "undo" and own[-1].undo_of in undos:
+        own.pop()  # a redo, whose undo no longer holds
+    return _with_batch(own) if own and own[-1].verdict == "undo" else ()
+
+
+def undoing(rows: Iterable[Decision], reviewer: str, seen: int) -> list[Decision]:
+    """The rows that take the given rows back, as one batch where they are several."""
+    rows = list(rows)
+    batch = str(uuid4()) if len(rows) > 1 else None
+    return [
+        Decision(str(uuid4()), row.item, "undo", reviewer, batch=batch, undo_of=row.uuid, seen=seen)
+        for row in rows
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    accepted: bool
+    by: Literal["rule", "reviewer"]
+
+
+def chosen(
+    best_first: Sequence[str], top: float, states: Mapping[str, ItemState]
+) -> dict[str, Choice]:
+    """Accept the ``top`` percent, rounded to whole candidates; a reviewer's decision overrides."""
+    limit = int(len(best_first) * top / 100 + 0.5)
+    found = {}
+    for rank, item in enumerate(best_first):
+        state = states.get(item, UNTOUCHED)
+        accepted = state.verdict == "accept" if state.decided else rank < limit
+        found[item] = Choice(accepted, "reviewer" if state.decided else "rule")
+    return found
+
+
+def _effective(log: Sequence[Decision]) -> Iterator[Decision]:
+    """Later rows decide over earlier ones, so one pass from the end settles every chain."""
+    undone: set[str] = set()
+    kept: list[Decision] = []
+    for row in reversed(log):
+        if row.uuid in undone:
+            continue
+        if row.undo_of is not None:
+            undone.add(row.undo_of)
+        kept.append(row)
+    return reversed(kept)
+
+
+def _with_batch(rows: Sequence[Decision]) -> tuple[Decision, ...]:
+    if not rows:
+        return ()
+    last = rows[-1]
+    if last.batch is None:
+        return (last,)
+    return tuple(row for row in rows if row.batch == last.batch)

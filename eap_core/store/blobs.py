@@ -1,0 +1,182 @@
+"""Files by the SHA-256 of their content: whole or absent, checked when read, stored once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+from typing import BinaryIO
+
+from eap_core.errors import DataError, shown
+from eap_core.store.failures import told_of_disk
+
+_HASH = re.compile(r"[0-9a-f]{64}")
+_CHUNK = 2**20
+
+
+@dataclass(frozen=True)
+class Blobs:
+    """The originals and thumbnails below one folder."""
+
+    folder: Path
+
+    def put(self, data: bytes) -> str:
+        """Store an original; it is on the disk when this returns."""
+        return self._put((data,))
+
+    def put_file(self, path: Path) -> str:
+        """Store a copy of a file, read in pieces."""
+        with told_of_disk(), path.open("rb") as file:
+            return self._put(pieces(file))
+
+    def put_pieces(self, parts: Iterable[bytes], expected: str) -> None:
+        """Store an original that must have the expected hash; nothing is kept if it has not."""
+        self._put(parts, expected)
+
+    def put_thumbnail(self, sha256: str, data: bytes) -> None:
+        """Store the thumbnail of an original; not forced to the disk, since it can be remade."""
+        with told_of_disk(), whole_file(self.thumbnail_path(sha256), durable=False) as file:
+            file.write(data)
+
+    def path(self, sha256: str) -> Path:
+        return self._place("originals", sha256)
+
+    def thumbnail_path(self, sha256: str) -> Path:
+        return self._place("thumbnails", sha256)
+
+    def has(self, sha256: str) -> bool:
+        return self.path(sha256).is_file()
+
+    def read(self, sha256: str) -> bytes:
+        """The content of an original, refused when it is not what was stored."""
+        with self._opened(sha256) as file:
+            data = file.read()
+        if hashlib.sha256(data).hexdigest() != sha256:
+            raise self._altered(sha256)
+        return data
+
+    def verified(self, sha256: str) -> Path:
+        """The path of an original whose content was just checked."""
+        with self._opened(sha256) as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
+                raise self._altered(sha256)
+        return self.path(sha256)
+
+    def remove(self, sha256: str) -> None:
+        """Delete an original and its thumbnail; whoever calls knows that nobody uses it."""
+        with told_of_disk("not removed"):
+            self.path(sha256).unlink(missing_ok=True)
+            self.thumbnail_path(sha256).unlink(missing_ok=True)
+
+    def _put(self, parts: Iterable[bytes], expected: str | None = None) -> str:
+        incoming = self.folder / "incoming"
+        with told_of_disk():
+            incoming.mkdir(parents=True, exist_ok=True)
+            partial = _empty_file(incoming)
+            try:
+                with partial.open("wb") as file:
+                    digest = _written(file, parts)
+                if expected is not None and digest != expected:
+                    raise DataError(
+                        f"a file's content does not match its hash {expected[:12]}… — it was "
+                        "altered after it was stored"
+                    )
+                _move(partial, self.path(digest))
+            finally:
+                partial.unlink(missing_ok=True)
+        return digest
+
+    def _place(self, kind: str, sha256: str) -> Path:
+        if not is_hash(sha256):
+            raise DataError(f"{shown(sha256)} is no SHA-256 — 64 hexadecimal digits are needed")
+        return self.folder / kind / sha256[:2] / sha256
+
+    @contextmanager
+    def _opened(self, sha256: str) -> Iterator[BufferedReader]:
+        try:
+            file = self.path(sha256).open("rb")
+        except FileNotFoundError:
+            raise DataError(
+                f"the stored file {sha256[:12]}… is missing — restore a backup or upload it again"
+            ) from None
+        with file:
+            yield file
+
+    def _altered(self, sha256: str) -> DataError:
+        return DataError(
+            f"the stored file {sha256[:12]}… was altered on the disk — restore a backup or upload "
+            "it again"
+        )
+
+
+def is_hash(text: str) -> bool:
+    return _HASH.fullmatch(text) is not None
+
+
+def pieces(file: BinaryIO) -> Iterator[bytes]:
+    """A file's content in pieces of one megabyte."""
+    while part := file.read(_CHUNK):
+        yield part
+
+
+@contextmanager
+def whole_file(target: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
+    """A file that appears under its name only when everything was written."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = _empty_file(target.parent)
+    try:
+        with partial.open("w+b") as file:
+            yield file
+            file.flush()
+            if durable:
+                os.fsync(file.fileno())
+        partial.chmod(0o644)
+        partial.replace(target)
+        if durable:
+            sync_folder(target.parent)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Force the names in a folder to the disk, where the system can."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _empty_file(folder: Path) -> Path:
+    handle, name = tempfile.mkstemp(dir=folder, prefix=".partial-")
+    os.close(handle)
+    return Path(name)
+
+
+def _written(file: BinaryIO, parts: Iterable[bytes]) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+        file.write(part)
+    file.flush()
+    os.fsync(file.fileno())
+    return digest.hexdigest()
+
+
+def _move(partial: Path, target: Path) -> None:
+    """Rename even over an existing file: what lies there may have rotted, this copy is right."""
+    new_folder = not target.parent.exists()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial.chmod(0o644)
+    partial.replace(target)
+    sync_folder(target.parent)
+    if new_folder:
+        sync_folder(target.parent.parent)

@@ -1,0 +1,173 @@
+"""Runs: scores kept as they come, made current by one pointer in the transaction that ends them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
+from uuid import uuid4
+
+from sqlalchemy import Connection, RowMapping, Select, select
+
+from eap_core.errors import DataError, shown
+from eap_core.store.jobs import Job, is_dead
+from eap_core.store.projects import hold
+from eap_core.store.schema import jobs, now, projects, runs, scores
+from eap_core.store.store import Store
+
+if TYPE_CHECKING:
+    from eap_core.table import Floats
+
+Status = Literal["running", "finished", "failed", "cancelled", "not finished"]
+_LISTED = [column for column in runs.c if column.name != "candidates"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One scoring of a project's candidates; "not finished" when nobody works on it."""
+
+    id: str
+    project: str
+    job: str | None
+    created: datetime
+    settings: Mapping[str, Any]
+    versions: Mapping[str, Any]
+    fingerprint: str
+    findings: Sequence[Mapping[str, Any]]
+    status: Status
+    finished_at: datetime | None
+    error: str | None
+
+
+def start(
+    store: Store,
+    project: str,
+    candidates: Sequence[str],
+    settings: Mapping[str, Any],
+    versions: Mapping[str, Any],
+    fingerprint: str,
+    job: str | None = None,
+) -> Run:
+    """A run whose scores will be in the order of the candidates' item ids."""
+    run = Run(
+        str(uuid4()), project, job, now(), settings, versions, fingerprint, [], "running", None, None
+    )
+    with store.writing() as connection:
+        hold(connection, project)
+        if job is not None:  # the same job, started again: its earlier run will never end
+            earlier = runs.update().filter_by(job=job, status="running")
+            connection.execute(
+                earlier.values(status="failed", finished_at=now(), error="its worker stopped")
+            )
+        connection.execute(runs.insert().values(**vars(run), candidates=list(candidates)))
+    return run
+
+
+def add_scores(store: Store, run: str, name: str, values: Floats) -> None:
+    """Keep what one evaluator found; a second array of the same name replaces the first."""
+    import numpy as np
+
+    data = np.ascontiguousarray(values, dtype="<f8")
+    with store.writing() as connection:
+        count = len(_held(connection, run)["candidates"])
+        if data.shape != (count,):
+            raise DataError(
+                f"{shown(name)} has {data.size:,} scores for {count:,} candidates — one each is "
+                "needed"
+            )
+        connection.execute(scores.delete().filter_by(run=run, name=name))
+        connection.execute(scores.insert().values(run=run, name=name, values=data.tobytes()))
+
+
+def finish(store: Store, run: str, findings: Sequence[Mapping[str, Any]] = ()) -> None:
+    """Complete a run and make it the project's current one, both or neither."""
+    done = {"status": "finished", "finished_at": now(), "findings": list(findings)}
+    with store.writing() as connection:
+        project = _held(connection, run)["project"]
+        connection.execute(runs.update().filter_by(id=run).values(done))
+        connection.execute(projects.update().filter_by(id=project).values(current_run=run))
+
+
+def fail(store: Store, run: str, error: str) -> None:
+    """End a run that cannot be completed; the scores it has are kept."""
+    _end(store, run, "failed", error)
+
+
+def cancel(store: Store, run: str) -> None:
+    _end(store, run, "cancelled", None)
+
+
+def runs_of(store: Store, project: str, at: datetime | None = None) -> list[Run]:
+    """The runs of a project, latest first."""
+    query = select(*_LISTED).where(runs.c.project == project)
+    return _found(store, query.order_by(runs.c.created.desc(), runs.c.id), at or now())
+
+
+def by_id(store: Store, run: str, at: datetime | None = None) -> Run:
+    found = _found(store, select(*_LISTED).where(runs.c.id == run), at or now())
+    if not found:
+        raise _unknown(run)
+    return found[0]
+
+
+def candidates_of(store: Store, run: str) -> tuple[str, ...]:
+    """The item ids in the order of the run's score arrays."""
+    with store.reading() as connection:
+        found = connection.execute(select(runs.c.candidates).where(runs.c.id == run)).first()
+    if found is None:
+        raise _unknown(run)
+    return tuple(found.candidates)
+
+
+def scores_of(store: Store, run: str) -> dict[str, Floats]:
+    """What the run has so far, by name."""
+    import numpy as np
+
+    query = select(scores.c.name, scores.c["values"]).where(scores.c.run == run)
+    with store.reading() as connection:
+        rows = connection.execute(query.order_by(scores.c.name)).all()
+    # an array over bytes is read-only, as arrays of the core are
+    return {name: np.frombuffer(data, dtype="<f8") for name, data in rows}
+
+
+def _end(store: Store, run: str, status: Status, error: str | None) -> None:
+    with store.writing() as connection:
+        _held(connection, run)
+        ended = {"status": status, "error": error, "finished_at": now()}
+        connection.execute(runs.update().filter_by(id=run).values(ended))
+
+
+def _held(connection: Connection, run: str) -> RowMapping:
+    """Lock a running run's project and look at the run."""
+    query = select(runs).where(runs.c.id == run)
+    row = connection.execute(query).mappings().first()
+    if row is None:
+        raise _unknown(run)
+    hold(connection, row["project"])
+    row = connection.execute(query).mappings().one()  # again: it may have ended before the lock
+    if row["status"] != "running":
+        raise DataError(f"the run has ended ({row['status']}) — start a new one")
+    return row
+
+
+def _found(store: Store, query: Select[Any], at: datetime) -> list[Run]:
+    with store.reading() as connection:
+        found = [Run(**row) for row in connection.execute(query).mappings()]
+        named = [run.job for run in found if run.job and run.status == "running"]
+        rows = connection.execute(select(jobs).where(jobs.c.id.in_(named))).mappings()
+        alive = {row["id"] for row in rows if _works(Job(**row), at)}
+    return [
+        replace(run, status="not finished")
+        if run.status == "running" and run.job not in alive
+        else run
+        for run in found
+    ]
+
+
+def _works(job: Job, at: datetime) -> bool:
+    return job.status == "running" and not is_dead(job, at)
+
+
+def _unknown(run: str) -> DataError:
+    return DataError(f"there is no run {shown(run)} — choose one from the list")

@@ -1,0 +1,174 @@
+"""Projects, what is in them, and how healthy it is."""
+
+import streamlit as st
+
+from eap_core import jobs as work
+from eap_core.projects.demos import NAMES
+from eap_core.projects.given import Taken
+from eap_core.projects.health import remembered
+from eap_core.projects.plan import Plan
+from eap_core.store import overview, projects
+from eap_core.store.items import remove_upload, restore_upload, uploads_of
+from eap_core.store.projects import Kind, Project
+from ui import frame, health, jobs, session, store, uploads
+from ui.words import ROLE_WORDS, plain
+
+
+def list_of_projects() -> None:
+    st.title("Which synthetic anomalies are worth keeping?")
+    st.markdown("Open a demo to look around, or start with your own data.")
+    _demos()
+    with st.form("data.new", border=True):
+        st.subheader("New project", anchor=False)
+        name = st.text_input("Name", max_chars=120, placeholder="Bottle line 3, October")
+        kinds: dict[str, Kind] = {"Images": "images", "Table": "table"}
+        kind = st.segmented_control("What do you have?", list(kinds), default="Images")
+        if st.form_submit_button("Create", type="primary", icon=":material/add:"):
+            with frame.errors_said():
+                made = projects.create(opened, name, kinds[kind or "Images"])
+                session.look_at(made.id)
+                st.rerun()
+    found = overview.overviews(opened)
+    if found:
+        st.subheader("Projects", anchor=False)
+    for row in found:
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**{plain(row.project.name)}**  \n{_summary(row)}")
+            if st.button("Open", key=f"open.{row.project.id}", icon=":material/arrow_forward:"):
+                session.look_at(row.project.id)
+                st.rerun()
+
+
+def _summary(row: overview.Overview) -> str:
+    counts = ", ".join(
+        f"{row.items[role]:,} {words.lower()}"
+        for role, words in ROLE_WORDS.items()
+        if row.items.get(role)
+    )
+    review = f" · reviewed {row.reviewed:,} of {row.candidates:,}" if row.reviewed else ""
+    return (counts or "empty") + review
+
+
+def _demos() -> None:
+    job = jobs.latest(opened, None, "demo")
+    if jobs.active(job):
+        assert job is not None
+        jobs.progress(opened, job.id)
+        return
+    jobs.outcome(job)
+    known = {row.project.name: row.project for row in overview.overviews(opened)}
+    with st.container(horizontal=True):
+        for kind, words in (("images", "machined parts"), ("table", "tumour measurements")):
+            icon = ":material/image:" if kind == "images" else ":material/table_chart:"
+            if st.button(f"Demo with {kind}: {words}", key=f"demo.{kind}", icon=icon):
+                there = known.get(NAMES[kind])  # type: ignore[index]
+                if there is not None and there.current_run is not None:
+                    session.look_at(there.id)
+                else:
+                    work.launch(opened, "demo", {"kind": kind})
+                st.rerun()
+
+
+def one_project(project: Project) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.title(plain(project.name))
+        if st.button("All projects", icon=":material/list:"):
+            session.look_at(None)
+            st.rerun()
+    added = jobs.latest(opened, project.id, "add")
+    if jobs.active(added):
+        assert added is not None
+        jobs.progress(opened, added.id)
+    else:
+        jobs.outcome(added)
+        if added is not None and added.status == "finished":
+            _taken(Taken.from_record(added.result))
+        with frame.errors_said():
+            uploads.add_files(opened, project)
+    _contents(project)
+    _health(project)
+
+
+def _taken(taken: Taken) -> None:
+    counts = ", ".join(f"{n:,} {ROLE_WORDS[role].lower()}" for role, n in taken.counts.items())
+    st.success(f"Added: {counts or 'nothing new'}.", icon=":material/check:")
+    for warning in taken.warnings:
+        st.warning(plain(warning), icon=":material/warning:")
+    if taken.skipped:
+        with st.expander(
+            f"{len(taken.skipped):,} files could not be used", icon=":material/block:"
+        ):
+            st.text("\n".join(f"{name} {reason}" for name, reason in taken.skipped[:200]))
+    if taken.notes:
+        with st.expander("How the files were read", icon=":material/info:"):
+            st.text("\n".join(taken.notes))
+
+
+def _contents(project: Project) -> None:
+    given = uploads_of(opened, project.id)
+    if not given:
+        return
+    st.subheader("In this project", anchor=False)
+    for upload in given:
+        away = upload.removed_at is not None
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            counts = ", ".join(
+                f"{n:,} {ROLE_WORDS[role].lower()}" for role, n in upload.details["counts"].items()
+            )
+            state = " (removed)" if away else ""
+            st.markdown(f"{plain(upload.name)}{state}  \n:gray[{plain(counts)}]", width="stretch")
+            change, words = (restore_upload, "Put back") if away else (remove_upload, "Remove")
+            if st.button(words, key=f"upload.{upload.id}"):
+                with frame.errors_said():
+                    change(opened, project.id, upload.id)
+                    st.rerun()
+
+
+def _health(project: Project) -> None:
+    if not any(upload.removed_at is None for upload in uploads_of(opened, project.id)):
+        return
+    st.subheader("Health of the data", anchor=False)
+    findings = remembered(opened, project.id)
+    job = jobs.latest(opened, project.id, "health")
+    if findings is None:
+        if jobs.active(job):
+            assert job is not None
+            jobs.progress(opened, job.id)
+            return
+        jobs.outcome(job)
+        if job is not None and job.status != "finished":
+            if st.button("Look at the data", icon=":material/monitor_heart:"):
+                work.launch(opened, "health", {}, project.id)
+                st.rerun()
+            return
+        started = work.launch(opened, "health", {}, project.id)
+        jobs.progress(opened, started.id)
+        return
+    health.report(findings)
+    _score(project, any(finding.severity == "stop" for finding in findings))
+
+
+def _score(project: Project, stopped: bool) -> None:
+    job = jobs.latest(opened, project.id, "score")
+    if jobs.active(job):
+        assert job is not None
+        jobs.progress(opened, job.id)
+        return
+    jobs.outcome(job)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        words = "Score again" if project.current_run else "Score the candidates"
+        if st.button(words, type="primary", disabled=stopped, icon=":material/speed:"):
+            work.launch(opened, "score", Plan().record, project.id)
+            st.rerun()
+        if project.current_run:
+            st.page_link("pages/score.py", label="See the scores", icon=":material/arrow_forward:")
+
+
+session.current()
+opened = store.opened()
+with frame.errors_said():
+    chosen = frame.chosen_project(opened)
+    if chosen is None:
+        list_of_projects()
+    else:
+        one_project(chosen)

@@ -1,0 +1,95 @@
+"""What is kept comes back as it was, or not at all."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eap_core.embed.cache import Cache, key_of
+from eap_core.errors import DataError
+
+ARRAYS = (np.arange(6, dtype=np.float32).reshape(2, 3), np.array(True), np.array(["a", "bc"]))
+
+
+def only_file(folder: Path) -> Path:
+    (file,) = (path for path in folder.rglob("*") if path.is_file())
+    return file
+
+
+def test_arrays_come_back_with_shape_and_type(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "new")
+    cache.store(key_of("a"), ARRAYS)
+    found = cache.load(key_of("a"))
+    assert found is not None
+    for array, expected in zip(found, ARRAYS, strict=True):
+        assert array.dtype == expected.dtype
+        np.testing.assert_array_equal(array, expected)
+    assert cache.load(key_of("b")) is None
+
+
+def test_entries_are_spread_over_folders(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    for i in range(50):
+        cache.store(key_of(str(i)), ARRAYS)
+    assert len(list(tmp_path.iterdir())) > 20
+    assert len(list(tmp_path.rglob("*.bin"))) == 50
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_any_damage_counts_as_absent(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    cache = Cache(tmp_path_factory.mktemp("cache"))
+    cache.store(key_of("a"), ARRAYS)
+    file = only_file(cache.folder)
+    whole = file.read_bytes()
+    at = data.draw(st.integers(0, len(whole) - 1))
+    flipped = whole[:at] + bytes([whole[at] ^ data.draw(st.integers(1, 255))]) + whole[at + 1 :]
+    file.write_bytes(data.draw(st.sampled_from([whole[:at], flipped, whole + b"more"])))
+    assert cache.load(key_of("a")) is None
+    cache.store(key_of("a"), ARRAYS)
+    assert cache.load(key_of("a")) is not None
+
+
+def test_parts_of_a_key_cannot_run_into_each_other() -> None:
+    keys = {key_of("ab", "c"), key_of("a", "bc"), key_of("abc"), key_of("", "abc")}
+    assert len(keys) == 4
+
+
+WRITE_OFTEN = """
+import sys
+from pathlib import Path
+import numpy as np
+from eap_core.embed.cache import Cache, key_of
+for _ in range(200):
+    Cache(Path(sys.argv[1])).store(key_of("shared"), (np.full(2000, int(sys.argv[2])),))
+"""
+
+
+def test_writers_and_readers_at_once_see_whole_entries_only(tmp_path: Path) -> None:
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITE_OFTEN, str(tmp_path), str(i)]) for i in (1, 2)
+    ]
+    seen = set()
+    while any(writer.poll() is None for writer in writers):
+        found = Cache(tmp_path).load(key_of("shared"))
+        if found is not None:
+            values = set(found[0].tolist())
+            assert len(values) == 1
+            seen |= values
+    assert [writer.returncode for writer in writers] == [0, 0]
+    assert seen <= {1, 2}
+    assert [path.suffix for path in tmp_path.rglob("*") if path.is_file()] == [".bin"]
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(DataError, match=r"cannot be kept in 'file' .* — check"):
+        Cache(tmp_path / "file").store(key_of("a"), ARRAYS)

@@ -1,0 +1,51 @@
+"""A store of its own for each test, and small files to put into it."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from eap_core.store.opening import open_store
+from eap_core.store.store import Store
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    monkeypatch.delenv("EAP_STORE", raising=False)
+    monkeypatch.setenv("EAP_HOME", str(tmp_path / "home"))
+    opened = open_store()
+    yield opened
+    opened.close()
+
+
+def picture(seed: int, side: int = 48) -> bytes:
+    """A small PNG with a texture of its own."""
+    pixels = np.random.default_rng(seed).integers(60, 190, (6, 6, 3)).astype(np.uint8)
+    image = Image.fromarray(pixels).resize((side, side), Image.Resampling.BICUBIC)
+    out = io.BytesIO()
+    image.save(out, "PNG")
+    return out.getvalue()
+
+
+def archive(path: Path, members: Mapping[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w") as made:
+        for name, data in members.items():
+            made.writestr(name, data)
+    return path
+
+
+def table_text(rows: int, seed: int, shift: float = 0.0, **columns: object) -> str:
+    """CSV with three features, an id, and constant further columns."""
+    values = np.random.default_rng(seed).normal(shift, 1, (rows, 3))
+    head = ["id", "a", "b", "c", *columns]
+    lines = [
+        ",".join([f"r{seed}-{i}", *(f"{v:.17g}" for v in row), *map(str, columns.values())])
+        for i, row in enumerate(values)
+    ]
+    return "\n".join([",".join(head), *lines]) + "\n"

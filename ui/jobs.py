@@ -1,0 +1,66 @@
+"""Long work on screen: how far it is, how long it still takes, cancel, and what went wrong."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from eap_core import jobs
+from eap_core.store import jobs as rows
+from eap_core.store.jobs import Job
+from eap_core.store.schema import now
+from eap_core.store.store import Store
+from ui.words import duration, plain
+
+_DOING = {
+    "add": "Adding the files",
+    "health": "Looking at the data",
+    "score": "Scoring the candidates",
+    "demo": "Making the demo project",
+}
+
+
+def latest(store: Store, project: str | None, *kinds: str) -> Job | None:
+    """The last job of these kinds."""
+    found = [job for job in rows.recent(store, project) if job.kind in kinds]
+    return found[0] if found else None
+
+
+def active(job: Job | None) -> bool:
+    return job is not None and job.status in ("waiting", "running")
+
+
+@st.fragment(run_every=1.0)
+def progress(store: Store, job_id: str) -> None:
+    """The bar of a job that is under way; the page is drawn anew when it ends."""
+    job = rows.by_id(store, job_id)
+    if not active(job):
+        st.rerun(scope="app")
+    if rows.is_dead(job, now()):
+        st.warning(
+            f"{_DOING[job.kind]} stopped at {job.share:.0%}: its process has ended unexpectedly. "
+            "Nothing that was saved is lost.",
+            icon=":material/error:",
+        )
+        if st.button("Start again", icon=":material/restart_alt:", key=f"again.{job.id}"):
+            jobs.again(store, job.id)
+            st.rerun(scope="app")
+        return
+    left = jobs.time_left(job)
+    rest = f" · {duration(left.total_seconds())} left" if left else ""
+    step = f" · {plain(job.step)}" if job.step else ""
+    st.progress(min(max(job.share, 0.0), 1.0), f"{_DOING[job.kind]}{step}{rest}")
+    if job.cancel_requested:
+        st.caption("Stopping …")
+    elif st.button("Cancel", icon=":material/stop_circle:", key=f"cancel.{job.id}"):
+        rows.cancel(store, job.id)
+        st.rerun(scope="fragment")
+
+
+def outcome(job: Job | None) -> None:
+    """What a person should know about a job that has ended badly."""
+    if job is None:
+        return
+    if job.status == "failed":
+        st.error(plain(job.error or "it failed"), icon=":material/error:")
+    elif job.status == "cancelled":
+        st.info(f"{_DOING[job.kind]} was cancelled; nothing was changed.")

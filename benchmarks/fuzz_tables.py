@@ -53,11 +53,24 @@ def sources(folder: Path | None) -> list[tuple[str, bytes]]:
     )
     numbers = "".join(f"{a} {b} {c}\n" for a, b, c in x)
     made = [(".csv", text.encode()), (".csv", comma.encode("utf-16")), (".txt", numbers.encode())]
-    made += [(".tsv", text.replace(",", "\t").encode("cp1252"))]
+    tabs = "a\tkind\tnote\n" + "".join(
+        f"{a:.3f}\t{word}\té{i}\n" for i, (a, word) in enumerate(zip(x[:, 0], words, strict=True))
+    )
+    made.append((".tsv", tabs.encode("cp1252")))
+    named = "a b f2\n" + numbers
+    made.append((".txt", named.replace(" ", "|").encode()))
     buffer = io.BytesIO()
-    columns = {"id": words, "a": pa.array([None, *x[1:, 0]]), "kind": pa.array(words)}
+    columns: dict[str, Any] = {
+        "id": [f"n{i}" for i in range(30)],
+        "a": [None, *x[1:, 0]],
+        "f1": x[:, 1],
+        "kind": words,
+    }
     columns["source"] = pa.array(words).dictionary_encode()
     pq.write_table(pa.table(columns), buffer)
+    made.append((".parquet", buffer.getvalue()))
+    buffer = io.BytesIO()
+    pq.write_table(pa.table({"a": x[:, 0], "f1": x[:, 1], "kind": ["r", "b"] * 15}), buffer)
     made.append((".parquet", buffer.getvalue()))
     buffer = io.BytesIO()
     np.savez_compressed(buffer, X=x, y=np.arange(30) % 2, kind=np.array(words), source=x[:, 0])
@@ -66,8 +79,8 @@ def sources(folder: Path | None) -> list[tuple[str, bytes]]:
     np.save(buffer, np.where(x > 2, np.nan, x))
     made.append((".npy", buffer.getvalue()))
     given = sorted(folder.iterdir()) if folder else []
-    made += [(p.suffix, p.read_bytes()) for p in given if p.suffix in KINDS]
-    return made
+    # Our own are sound and more often worth a mutation than files that are broken already.
+    return 4 * made + [(p.suffix, p.read_bytes()) for p in given if p.suffix in KINDS]
 
 
 def mutated(content: bytes, rng: random.Random) -> bytes:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eap_core import console
+from eap_core import cli_keeping, cli_projects, console
 from eap_core.assemble import problem_from_tables
 from eap_core.cli_options import (
+    Seed,
     input_options,
     memory_option,
     prior_option,
@@ -49,9 +50,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-Seed = Annotated[
-    int, typer.Option(min=0, max=2**32 - 1, help="The same seed gives the same scores.")
-]
 Out = Annotated[Path | None, typer.Option(help="Where to write: .csv or .parquet.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 _SHOWN_ROWS = 20
@@ -322,6 +320,10 @@ def _checked_problem(files: Files, tables: Tables) -> Problem | None:
         scale=files.scale,
         assumed_rate=files.assumed_rate,
     )
+
+
+app.add_typer(cli_projects.app)
+app.add_typer(cli_keeping.app)
 
 
 def main() -> None:

@@ -35,8 +35,10 @@ def backup(
     """
     with opened_store() as store, console.progress_bar() as progress:
         found = projects.find(store, project)
-        backups.backup(store, found.id, file, progress)
-    console.say(f"{found.name} is backed up → {file.name}")
+        written = backups.backup(store, found.id, file, progress=progress)
+    for sha256 in written.missing:
+        console.say(f"warning: the file {sha256} was lost before and is not in the backup")
+    console.say(f"{printable(found.name)} is backed up: {written.files:,} files → {file.name}")
 
 
 @app.command()

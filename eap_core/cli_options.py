@@ -20,34 +20,20 @@ from eap_core.problem import ASSUMED_RATE
 from eap_core.readers.reading import Decimal, Reading
 from eap_core.settings import AUTHORS, CONVENTIONS, Settings
 
-Command = Callable[..., None]
+Command = Callable[..., Any]
+Seed = Annotated[
+    int, typer.Option(min=0, max=2**32 - 1, help="The same seed gives the same scores.")
+]
 Convention = Literal["authors", "paper"]
 _SPOKEN = {"tab": "\t", "\\t": "\t", "space": " "}  # hard to type in a shell
 
 
-def input_options(
-    train: Annotated[
-        Path | None, typer.Option(help="Training data with a label column: 0 normal, 1 anomaly.")
-    ] = None,
-    normals: Annotated[Path | None, typer.Option(help="Normal rows, instead of --train.")] = None,
-    anomalies: Annotated[
-        Path | None, typer.Option(help="Real anomalies, beside --normals.")
-    ] = None,
-    candidates: Annotated[
-        Path | None, typer.Option(help="The synthetic anomalies to score.")
-    ] = None,
+def reading_options(
     label: Annotated[
-        str | None, typer.Option(help="The label column of --train; found if not given.")
+        str | None, typer.Option(help="The column of labels, 0 and 1; found if not given.")
     ] = None,
     id_column: Annotated[
         str | None, typer.Option("--id", help="The candidates' id column; found if not given.")
-    ] = None,
-    scale: Annotated[Scale, typer.Option(help="Standardise the columns, or not.")] = "standard",
-    assumed_rate: Annotated[
-        float | None,
-        typer.Option(
-            help=f"Share of anomalies to assume where no real ones are given ({ASSUMED_RATE})."
-        ),
     ] = None,
     exclude: Annotated[
         str, typer.Option(help="Columns that are no features, with commas between.")
@@ -90,8 +76,8 @@ def input_options(
         bool | None,
         typer.Option("--header/--no-header", help="Whether text files start with names."),
     ] = None,
-) -> Files:
-    reading = Reading(
+) -> Reading:
+    return Reading(
         label=label,
         id_column=id_column,
         array=array,
@@ -105,15 +91,64 @@ def input_options(
         decimal=decimal,
         header=header,
     )
-    return Files(
-        train=train,
-        normals=normals,
-        anomalies=anomalies,
-        candidates=candidates,
-        reading=reading,
-        scale=scale,
-        assumed_rate=assumed_rate,
-    )
+
+
+def file_options(
+    train: Annotated[
+        Path | None, typer.Option(help="Training data with a label column: 0 normal, 1 anomaly.")
+    ] = None,
+    normals: Annotated[Path | None, typer.Option(help="Normal rows, instead of --train.")] = None,
+    anomalies: Annotated[
+        Path | None, typer.Option(help="Real anomalies, beside --normals.")
+    ] = None,
+    candidates: Annotated[
+        Path | None, typer.Option(help="The synthetic anomalies to score.")
+    ] = None,
+) -> Files:
+    return Files(train=train, normals=normals, anomalies=anomalies, candidates=candidates)
+
+
+def with_options(**groups: Callable[..., Any]) -> Callable[[Command], Command]:
+    """Give a command the options of each group; it receives what the group's function returns."""
+
+    def decorate(command: Command) -> Command:
+        own = inspect.signature(command, eval_str=True).parameters
+        shared = {
+            name: inspect.signature(group, eval_str=True).parameters
+            for name, group in groups.items()
+        }
+
+        @functools.wraps(command)
+        def run(**given: Any) -> Any:
+            made = {
+                name: group(**{option: given.pop(option) for option in shared[name]})
+                for name, group in groups.items()
+            }
+            return command(**given, **made)
+
+        arguments = [p for p in own.values() if p.name not in groups]
+        options = [p for group in shared.values() for p in group.values()]
+        merged = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in [*options, *arguments]]
+        run.__signature__ = inspect.Signature(merged)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in merged}
+        return run
+
+    return decorate
+
+
+@with_options(files=file_options, reading=reading_options)
+def input_options(
+    files: Files,
+    reading: Reading,
+    scale: Annotated[Scale, typer.Option(help="Standardise the columns, or not.")] = "standard",
+    assumed_rate: Annotated[
+        float | None,
+        typer.Option(
+            help=f"Share of anomalies to assume where no real ones are given ({ASSUMED_RATE})."
+        ),
+    ] = None,
+) -> Files:
+    return replace(files, reading=reading, scale=scale, assumed_rate=assumed_rate)
 
 
 def settings_options(
@@ -156,31 +191,3 @@ def prior_option(
     ] = None,
 ) -> Prior | None:
     return None if prior is None else Prior.of_rate(prior)
-
-
-def with_options(**groups: Callable[..., Any]) -> Callable[[Command], Command]:
-    """Give a command the options of each group; it receives what the group's function returns."""
-
-    def decorate(command: Command) -> Command:
-        own = inspect.signature(command, eval_str=True).parameters
-        shared = {
-            name: inspect.signature(group, eval_str=True).parameters
-            for name, group in groups.items()
-        }
-
-        @functools.wraps(command)
-        def run(**given: Any) -> None:
-            made = {
-                name: group(**{option: given.pop(option) for option in shared[name]})
-                for name, group in groups.items()
-            }
-            command(**given, **made)
-
-        arguments = [p for p in own.values() if p.name not in groups]
-        options = [p for group in shared.values() for p in group.values()]
-        merged = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in [*options, *arguments]]
-        run.__signature__ = inspect.Signature(merged)  # type: ignore[attr-defined]
-        run.__annotations__ = {p.name: p.annotation for p in merged}
-        return run
-
-    return decorate

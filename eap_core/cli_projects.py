@@ -39,6 +39,7 @@ app = typer.Typer()
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Named = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")]
 
+
 @dataclass(frozen=True)
 class Contents:
     """The files that were named, by what they are."""

@@ -61,9 +61,9 @@ def compare(scores: Mapping[str, Floats], good: Bools | None = None) -> Comparis
 
 
 def known_quality(extras: Mapping[str, Sequence[str]]) -> Bools | None:
-    """Which candidates are known to be good, from a column ``good`` or ``category``, if any."""
+    """Which candidates are known to be good, from a column ``good``, ``category`` or ``truth``."""
     for name, values in extras.items():
-        if name.strip().casefold() in ("good", "category"):
+        if name.strip().casefold() in ("good", "category", "truth"):
             plain = [_plain(value) for value in values]
             # A column of that name may mean something else.
             if all(value in _GOOD for value in plain):

@@ -37,7 +37,7 @@ class Files:
         tables = Tables(
             train=self._training() if self.train else self._read(self.normals),
             anomalies=self._read(self.anomalies),
-            candidates=_unlabelled(self._read(self.candidates)),
+            candidates=self._candidates(),
         )
         self._check_names(tables)
         return tables
@@ -66,6 +66,10 @@ class Files:
         kept = frozenset(problem.ids)
         candidates = tables.candidates.only(np.array([i in kept for i in tables.candidates.ids]))
         return problem, candidates.ordered_like(tables.train.columns)
+
+    def _candidates(self) -> Table | None:
+        table = self._read(self.candidates)
+        return None if table is None else unlabelled(table)
 
     def _training(self) -> Table:
         table = self._read(self.train)
@@ -130,9 +134,9 @@ class Tables:
         return [t for t in (self.train, self.anomalies, self.candidates) if t is not None]
 
 
-def _unlabelled(candidates: Table | None) -> Table | None:
+def unlabelled(candidates: Table) -> Table:
     """Candidates are anomalies by intention: labels they carry travel along and do not count."""
-    if candidates is None or candidates.labels is None:
+    if candidates.labels is None:
         return candidates
     normal = int((candidates.labels == 0).sum())
     warnings = candidates.warnings

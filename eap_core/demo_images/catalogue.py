@@ -21,7 +21,7 @@ from eap_core.roles import Role
 
 Draw = Callable[[Scene, np.random.Generator, str], Picture]
 
-NORMALS, ANOMALIES, TEST_NORMALS, TEST_ANOMALIES = 120, 20, 20, 20
+NORMALS, ANOMALIES, TEST_NORMALS, TEST_ANOMALIES = 120, 12, 20, 20
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 A patch is the mean over 3 × 3 cells of the local maps, standardised and turned into the main
 directions of normal patches. Its distance is that to the nearest patch of a bank of normal ones,
-those of the same image left out. An image is described by the mean of its farthest patches, and
-the distances are its heat map.
+spread over all there are, those of the same image left out. An image is described by the mean of
+its farthest patches, and the distances are its heat map.
 """
 
 from __future__ import annotations
@@ -113,8 +113,20 @@ def sampled(normals: Sequence[str], settings: PatchSettings) -> list[str]:
     return [normals[i] for i in chosen]
 
 
+def spread_out(patches: Singles, count: int) -> npt.NDArray[np.intp]:
+    """Patches of which each is the farthest from those before it: rare normal ones are kept."""
+    squares = (patches**2).sum(axis=1)
+    apart = np.full(len(patches), np.inf, dtype=np.float32)
+    chosen = np.zeros(count, dtype=np.intp)
+    for i in range(1, count):
+        last = chosen[i - 1]
+        np.minimum(apart, squares + squares[last] - 2 * (patches @ patches[last]), out=apart)
+        chosen[i] = apart.argmax()
+    return chosen
+
+
 def fit_patches(sample: Mapping[str, Maps], settings: PatchSettings) -> PatchBank:
-    """Learn the main directions of normal patches and draw the bank."""
+    """Learn the main directions of normal patches and choose the bank."""
     rng = np.random.default_rng([settings.seed, 1])
     each = -(-settings.patches // len(sample))
     drawn = []
@@ -126,13 +138,14 @@ def fit_patches(sample: Mapping[str, Maps], settings: PatchSettings) -> PatchBan
     standard = (known - centre) / spread
     _, directions = np.linalg.eigh(standard.T @ standard)  # ascending
     main = np.ascontiguousarray(directions[:, ::-1][:, : settings.components], dtype=np.float32)
-    in_bank = np.sort(rng.permutation(len(known))[: settings.bank])
+    turned = standard.astype(np.float32) @ main
+    in_bank = spread_out(turned, min(settings.bank, len(turned)))
     owner = np.repeat(np.arange(len(drawn), dtype=np.int32), [len(some) for some in drawn])
     return PatchBank(
         centre=centre.astype(np.float32),
         spread=spread.astype(np.float32),
         directions=main,
-        bank=standard[in_bank].astype(np.float32) @ main,
+        bank=turned[in_bank],
         owner=owner[in_bank],
         images=np.array(list(sample)),
         farthest=np.array(settings.farthest),

@@ -6,8 +6,9 @@ The normals need no such knowledge: if all are grey, taking their colour away ch
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from eap_core.embed.album import Album
 from eap_core.embed.base import Source
@@ -17,6 +18,8 @@ from eap_core.embed.patches import PatchSettings, sampled
 from eap_core.embed.tally import Tally
 from eap_core.embed.workers import single_threaded_workers
 from eap_core.progress import Progress
+
+_TOLD_EVERY = 100  # entries of a cache, which are read much faster than an image is looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +34,9 @@ class Survey:
 
     def complete(self, progress: Progress) -> bool:
         """Fill the album, looking only at what is lacking; whether all normals are grey."""
-        normals = [image for image in self.normals if not self.album.recall(image)]
-        others = self._lacking_others()
+        tell = partial(progress, 0.0)
+        normals = self._lacking(self.normals, tell)
+        others = self._lacking_others(tell)
         if normals or others:
             self._look(normals, others, progress)
         return self._grey()
@@ -48,15 +52,24 @@ class Survey:
             if sample and self.patches:
                 bank = eye.learn(sample, self.patches)
             eye.look([image for image in normals if image not in first], bank)
-            eye.look(self._lacking_others(), bank)
+            eye.look(self._lacking_others(tally.meanwhile), bank)
 
-    def _lacking_others(self) -> list[str]:
-        """What is lacking of all but the normals, as far as it is known whether these are grey."""
+    def _lacking_others(self, tell: Callable[[str], None]) -> list[str]:
+        """Which but the normals are lacking, as far as it is known whether these are grey."""
         others = self.sources.keys() - set(self.normals)
         self.album.colourless.clear()
         if self._grey():
             self.album.colourless.update(others)
-        return [image for image in self.sources if image in others and not self.album.recall(image)]
+        return self._lacking([image for image in self.sources if image in others], tell)
+
+    def _lacking(self, images: Sequence[str], tell: Callable[[str], None]) -> list[str]:
+        lacking = []
+        for i, image in enumerate(images):
+            if i % _TOLD_EVERY == 0:
+                tell("finding what is known already")
+            if not self.album.recall(image):
+                lacking.append(image)
+        return lacking
 
     def _grey(self) -> bool:
         known = [self.album.grey[image] for image in self.normals if image in self.album.grey]

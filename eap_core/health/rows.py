@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from eap_core.health.finding import Finding, counted, share
 from eap_core.health.nearest import nearest
 from eap_core.problem import Problem
 from eap_core.progress import Progress, part_of, silent
+from eap_core.roles import Role
 from eap_core.table import Floats, Table
 
 _NEAR = 0.01  # a near-copy is this much closer than normals usually are to each other
@@ -18,7 +20,9 @@ _OUTSIDE = 0.5  # of the training data's range; a whole column beyond it is in a
 
 
 def row_findings(
-    problem: Problem, test: Sequence[Table] = (), progress: Progress = silent
+    problem: Problem,
+    test: Mapping[Role, Table] = MappingProxyType({}),
+    progress: Progress = silent,
 ) -> Iterator[Finding]:
     """What is worth knowing about the rows and columns of a problem before it is scored."""
     for warning in problem.warnings:
@@ -41,16 +45,16 @@ def _entries(problem: Problem) -> list[Entry]:
     ]
 
 
-def _test_entries(problem: Problem, test: Sequence[Table]) -> list[Entry]:
+def _test_entries(problem: Problem, test: Mapping[Role, Table]) -> list[Entry]:
     """Test rows on the problem's own scale, so that equal numbers are equal bytes."""
     entries = []
-    for table in test:
+    for role, table in test.items():
+        if not set(problem.columns) <= set(table.columns):
+            continue  # other columns: nothing can be equal
         positions = [table.columns.index(name) for name in problem.columns]
         values = (table.values[:, positions] - problem.centre) / problem.spread
-        labels = np.ones(len(table)) if table.labels is None else table.labels
         entries += [
-            Entry(name, "test_anomaly" if label else "test_normal", _key(row))
-            for name, label, row in zip(table.ids, labels, values, strict=True)
+            Entry(name, role, _key(row)) for name, row in zip(table.ids, values, strict=True)
         ]
     return entries
 

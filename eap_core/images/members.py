@@ -13,6 +13,7 @@ from eap_core.errors import DataError, listed, printable, shown
 from eap_core.images.formats import ACCEPTED, ENDINGS
 from eap_core.images.limits import MAX_DEPTH, MAX_IMAGE_BYTES, MAX_NAME, MAX_TABLE_BYTES
 
+NO_IMAGE = "is no image by its ending"
 _TABLES = ("metadata.csv", "metadata.tsv")
 _ARCHIVES = frozenset((".zip", ".rar", ".7z", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".zst"))
 _CLUTTER = frozenset(("__macosx", "thumbs.db", "desktop.ini", "ehthumbs.db", "$recycle.bin"))
@@ -143,7 +144,7 @@ def _unwanted(name: str, size: int) -> str | None:
     if ending in _ARCHIVES:
         return "is an archive inside — unpack it and take its images by themselves"
     if ending not in ENDINGS and not is_table(name):
-        return f"is no image by its ending — {ACCEPTED}"
+        return f"{NO_IMAGE} — {ACCEPTED}"
     limit = MAX_TABLE_BYTES if is_table(name) else MAX_IMAGE_BYTES
     return f"has {size:,} bytes; limit is {limit:,} — make it smaller" if size > limit else None
 

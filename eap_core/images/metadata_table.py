@@ -1,7 +1,7 @@
 """What a metadata.csv beside the images says of them, as Hugging Face's ImageFolder has it.
 
 One row per image: a column with the file's name as seen from the table's folder, columns of
-metadata by their usual names, and a role and a mask where wanted. It goes before the folders.
+metadata, and a role and a mask where wanted. It goes before the folders.
 """
 
 from __future__ import annotations
@@ -114,10 +114,7 @@ def _rows(table: Member, notes: list[str]) -> Iterator[_Row]:
             f"{remarks.source} has no column that names the images, only "
             f"{listed(list(text.header), 4)} — add a column file_name"
         )
-    keys = [None if i == at else _key(column) for i, column in enumerate(columns)]
-    unused = [text.header[i] for i, key in enumerate(keys) if key is None and i != at]
-    if unused:
-        remarks.note(f"the columns {listed(unused, 5)} are not used")
+    keys = [None if i == at else _key(column) for i, column in enumerate(text.header)]
     for line, values in rows(data, text):
         cells = {
             key: printable(cell.strip()) for key, cell in zip(keys, values, strict=True) if key
@@ -129,7 +126,9 @@ def _rows(table: Member, notes: list[str]) -> Iterator[_Row]:
 
 
 def _key(column: str) -> str | None:
-    return "role" if column == "role" else metadata_key(column)
+    """Under which name a column's cells are kept: the usual one, or its own."""
+    own = printable(column.strip())
+    return "role" if own.casefold() == "role" else metadata_key(own) or own or None
 
 
 def _role(text: str, line: int, source: str) -> Role | None:

@@ -7,24 +7,26 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from eap_core.errors import DataError
 from eap_core.images.decode import decode, rgb_of
 from eap_core.images.facts import Facts
-from eap_core.images.layout import Layout, Place
+from eap_core.images.jobs import Job, jobs_of, overruled
+from eap_core.images.layout import Layout
 from eap_core.images.members import Gathered, Member, Skipped, reason_of
 from eap_core.images.summary import notes_on
 from eap_core.images.thumbnail import thumbnail
 from eap_core.progress import Progress, silent
-from eap_core.roles import ROLES, Role
+from eap_core.roles import Role
 
 Keep = Callable[[str, bytes, bytes | None], None]
-_MOST_WORKERS = 8
+_MOST_WORKERS = 4  # the largest images take 850 MB each while they are decoded
 _AHEAD = 2  # images in work or waiting per worker, which bounds the memory
 _PATIENCE = 0.1  # seconds between two looks at whether to go on
 
@@ -50,25 +52,14 @@ class Read:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _Job:
-    member: Member
-    role: Role
-    metadata: Mapping[str, str]
-    mask: Member | None
-
-
-@dataclass(frozen=True)
-class _File:
+class _File(NamedTuple):
     sha256: str
     data: bytes
     thumbnail: bytes | None
 
 
 @dataclass(frozen=True)
-class _Done:
-    """What came of one job: an item with its files, or only reasons."""
-
+class _Done:  # of one job: an item with its files, or only reasons
     item: ImageItem | None
     files: tuple[_File, ...] = ()
     skipped: tuple[Skipped, ...] = ()
@@ -103,52 +94,22 @@ def read_images(
     ``role`` goes before what the layout says. ``keep`` is called from the caller's thread, once
     per file that is good, with no thumbnail for masks; what it raises ends the reading.
     """
-    jobs, roleless = _jobs(gathered, layout, role)
+    jobs, roleless = jobs_of(gathered, layout, role)
     results = _Results(skipped=[*gathered.skipped, *roleless])
     workers = workers or min(_MOST_WORKERS, os.cpu_count() or 1)
     with closing(_in_order(jobs, workers, progress)) as outcomes:
         for done in outcomes:
             for file in done.files:
-                keep(file.sha256, file.data, file.thumbnail)
+                keep(*file)
             results.add(done)
     facts = {item.name: item.facts for item in results.items}
-    notes = (*gathered.notes, *layout.notes, *_overruled(jobs, layout))
-    notes = (*notes, *notes_on(facts, results.odd_masks))
+    told = (*overruled(jobs, layout), *notes_on(facts, results.odd_masks))
+    notes = (*gathered.notes, *layout.notes, *told)
     return Read(tuple(results.items), tuple(results.skipped), notes)
 
 
-def _jobs(
-    gathered: Gathered, layout: Layout, role: Role | None
-) -> tuple[list[_Job], list[Skipped]]:
-    by_name = {member.name: member for member in gathered.members}
-    jobs, roleless = [], []
-    for member in gathered.members:
-        place = layout.places.get(member.name, Place())
-        if place.mask:
-            continue
-        chosen = role or place.role
-        if chosen is None:
-            reason = f"lies where nothing says what it is — choose one of {', '.join(ROLES)}"
-            roleless.append(Skipped(member.name, reason))
-            continue
-        mask = by_name.get(layout.masks.get(member.name, ""))
-        jobs.append(_Job(member, chosen, place.metadata, mask))
-    return jobs, roleless
-
-
-def _overruled(jobs: Sequence[_Job], layout: Layout) -> Iterator[str]:
-    """Says where folders or tables name another role than the one that was chosen."""
-    said = Counter(
-        (place.role, job.role)
-        for job in jobs
-        if (place := layout.places.get(job.member.name)) and place.role not in (None, job.role)
-    )
-    for (named, chosen), count in said.items():
-        yield f"{count:,} images that are called {named} are taken as {chosen}, as chosen"
-
-
 def _in_order(
-    jobs: Sequence[_Job], workers: int, progress: Progress
+    jobs: Sequence[Job], workers: int, progress: Progress
 ) -> Generator[_Done, None, None]:
     """The outcomes in the order of the jobs, with only a few of them in memory."""
     waiting: deque[Future[_Done]] = deque()
@@ -173,18 +134,17 @@ def _awaited(future: Future[_Done], share: float, step: str, progress: Progress)
             progress(share, step)
 
 
-def _work(job: _Job) -> _Done:
+def _work(job: Job) -> _Done:
     name = job.member.name
     try:
         data = job.member.read()
         picture = decode(data, name)
-        image = _File(hashlib.sha256(data).hexdigest(), data, thumbnail(picture.rgb))
+        image = _file(data, thumbnail(picture.rgb))
     except DataError as error:
         return _Done(None, skipped=(Skipped(name, reason_of(error, name)),))
     mask, skipped, odd = _mask(job.mask, picture.rgb.size)
-    item = ImageItem(
-        name, job.role, image.sha256, picture.facts, job.metadata, mask.sha256 if mask else None
-    )
+    kept = mask.sha256 if mask else None
+    item = ImageItem(name, job.role, image.sha256, picture.facts, job.metadata, kept)
     return _Done(item, (image, mask) if mask else (image,), skipped, name if odd else None)
 
 
@@ -199,4 +159,8 @@ def _mask(
         mask = rgb_of(data, member.name)
     except DataError as error:
         return None, (Skipped(member.name, reason_of(error, member.name)),), False
-    return _File(hashlib.sha256(data).hexdigest(), data, None), (), mask.size != size
+    return _file(data, None), (), mask.size != size
+
+
+def _file(data: bytes, small: bytes | None) -> _File:
+    return _File(hashlib.sha256(data).hexdigest(), data, small)

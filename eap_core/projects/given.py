@@ -15,6 +15,13 @@ Target = Role | Literal["train", "test"]
 _TABLES = (".csv", ".tsv", ".txt", ".parquet", ".npz", ".npy")
 
 
+def role_of(target: Target | None) -> Role | None:
+    """The one role that everything gets, if it does."""
+    if target is None or target == "train" or target == "test":
+        return None
+    return target
+
+
 @dataclass(frozen=True)
 class Given:
     """A file or folder; uploads lie under a hash, so the name is kept beside the path."""

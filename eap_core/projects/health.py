@@ -19,6 +19,7 @@ from eap_core.health.finding import Finding, counted, gravest_first
 from eap_core.health.looks import look_findings
 from eap_core.health.rows import row_findings
 from eap_core.images.decode import rgb_of
+from eap_core.images.members import NO_IMAGE
 from eap_core.progress import Progress, silent
 from eap_core.projects.contents import prepared, row_tables
 from eap_core.projects.image_intake import image_item
@@ -29,7 +30,6 @@ from eap_core.store.failures import told_of_disk
 from eap_core.store.items import Item, Upload, items_of, uploads_of
 from eap_core.store.store import Store
 
-NO_IMAGE = "is no image by its ending"
 _VERSION = 1  # of the checks: another number asks for a fresh look
 
 

@@ -9,11 +9,12 @@ from pathlib import PurePosixPath
 
 from eap_core.errors import DataError
 from eap_core.images.gather import gather, gather_many
-from eap_core.images.layout import Layout, recognise
+from eap_core.images.layout import Layout
 from eap_core.images.members import Gathered
+from eap_core.images.metadata_table import layout_of
 from eap_core.images.read import ImageItem, read_images
 from eap_core.progress import Progress, part_of, silent
-from eap_core.projects.given import Given, Taken, Target, one_name
+from eap_core.projects.given import Given, Taken, Target, one_name, role_of
 from eap_core.roles import Role
 from eap_core.store.items import Item, NewItem, NewUpload, add_upload, items_of
 from eap_core.store.store import Store
@@ -30,8 +31,8 @@ def take_images(
 ) -> Taken:
     """Add images in the role that is named, or, where none is, in those their folders tell."""
     gathered = _gathered(given)
-    layout = recognise(gathered.names)
-    role: Role | None = None if target in (None, "train", "test") else target
+    layout = layout_of(gathered)
+    role = role_of(target)
 
     def keep(sha256: str, original: bytes, thumbnail: bytes | None) -> None:
         store.blobs.put(original)

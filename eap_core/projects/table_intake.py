@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from eap_core.errors import DataError, shown
-from eap_core.inputs import _unlabelled as unlabelled
+from eap_core.inputs import unlabelled
 from eap_core.progress import Progress, part_of, silent
-from eap_core.projects.given import Given, Taken, Target
+from eap_core.projects.given import Given, Taken, Target, role_of
 from eap_core.readers import Reading, read_table
 from eap_core.roles import Role
 from eap_core.store.blobs import whole_file
@@ -48,6 +48,7 @@ def take_table(
     table = read_table(given.path, reading, name=given.name)
     table = unlabelled(table) if target == "candidate" else table
     roles = _roles(table, target)
+    digest = _digest(table.values)
     details = {
         "reading": asdict(reading),
         "source": table.source,
@@ -55,19 +56,19 @@ def take_table(
         "texts": list(table.texts),
         "categorical": list(table.categorical),
         "missing": table.missing,
-        "digest": _digest(table.values),
+        "digest": digest,
     }
     new = _items(table, roles, items_of(store, project))
     taken = Taken(dict(Counter(roles)), (), table.notes, table.warnings)
     upload = NewUpload(
         given.name,
         "table",
-        None if target in _BOTH else target,  # type: ignore[arg-type]
+        role_of(target),
         sha256,
         {**details, **taken.record},
     )
     add_upload(store, project, upload, new, part_of(progress, 0.5, 1.0))
-    _remember(store, details["digest"], table.values)
+    _remember(store, digest, table.values)
     return taken
 
 
@@ -172,7 +173,10 @@ def read_again(store: Store, upload: Upload) -> Table:
 
 def reading_of(record: Mapping[str, Any]) -> Reading:
     """How a file was read, from the record of it."""
-    return Reading(**{k: tuple(v) if isinstance(v, list) else v for k, v in record.items()})
+    given: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in record.items()
+    }
+    return Reading(**given)
 
 
 def combined(tables: Sequence[Table]) -> Table:

@@ -71,7 +71,8 @@ def _sqlite_connected(connection: Any, _record: object) -> None:
 
 def _sqlite_begin(connection: Connection) -> None:
     writing = connection.get_execution_options().get(WRITING, False)
-    connection.exec_driver_sql(f"PRAGMA query_only = {int(not writing)}")
+    driver: Any = connection.connection.driver_connection
+    driver.execute(f"PRAGMA query_only = {int(not writing)}")  # cannot fail, so need not be told
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import Connection, bindparam, func, select, union
 
 from eap_core.errors import DataError, listed
 from eap_core.review import Decision, fold
@@ -16,14 +16,16 @@ from eap_core.store.schema import decisions, items, now
 from eap_core.store.store import Store
 from eap_core.store.undo_chains import parts, roots
 
+_ROWS_AT_ONCE = 1_000
 _FIELDS = tuple(field.name for field in fields(Decision))
 # Statements are built once: for a single decision building them would cost more than running them.
 _of_project = decisions.c.project == bindparam("project")
 _ROWS = select(*(decisions.c[name] for name in _FIELDS)).where(_of_project)
 _SINCE = _ROWS.where(decisions.c.seq > bindparam("since")).order_by(decisions.c.seq)
-_TOUCHING = _ROWS.where(
-    decisions.c.uuid.in_(bindparam("uuids", expanding=True))
-    | decisions.c.item.in_(bindparam("items", expanding=True))
+# A union, since SQLite would answer an OR by reading the whole log.
+_TOUCHING = union(
+    _ROWS.where(decisions.c.uuid.in_(bindparam("uuids", expanding=True))),
+    _ROWS.where(decisions.c.item.in_(bindparam("items", expanding=True))),
 )
 _LAST_SEQ = select(func.coalesce(func.max(decisions.c.seq), 0)).where(_of_project)
 _KNOWN_ITEMS = select(items.c.id).where(
@@ -66,9 +68,12 @@ def append(store: Store, project: str, new: Sequence[Decision]) -> list[Ack]:
 
 def log(store: Store, project: str, since: int = 0) -> list[Decision]:
     """The rows after ``since``, in order; rows that come later have a higher seq."""
+    found: list[Decision] = []
     with store.reading() as connection:
-        rows = connection.execute(_SINCE, {"project": project, "since": since}).all()
-    return [Decision(*row) for row in rows]
+        rows = connection.execute(_SINCE, {"project": project, "since": since})
+        for part in rows.partitions(_ROWS_AT_ONCE):
+            found.extend([Decision(*row) for row in part])
+    return found
 
 
 def _insert(connection: Connection, project: str, new: Sequence[Decision]) -> list[Decision]:

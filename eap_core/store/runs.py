@@ -51,7 +51,17 @@ def start(
 ) -> Run:
     """A run whose scores will be in the order of the candidates' item ids."""
     run = Run(
-        str(uuid4()), project, job, now(), settings, versions, fingerprint, [], "running", None, None
+        str(uuid4()),
+        project,
+        job,
+        now(),
+        settings,
+        versions,
+        fingerprint,
+        [],
+        "running",
+        None,
+        None,
     )
     with store.writing() as connection:
         hold(connection, project)

@@ -57,6 +57,7 @@ def test_the_truth_is_found_by_name(
 def test_a_column_that_means_something_else_is_no_truth() -> None:
     assert known_quality({"category": ["realistic", "splendid"]}) is None
     assert known_quality({"category": ["A", "B"], "good": ["1", "0"]}) is not None
+    assert known_quality({"truth": ["realistic", "unrealistic"]}) is not None
 
 
 def test_one_candidate_has_no_order() -> None:

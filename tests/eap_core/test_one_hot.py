@@ -137,6 +137,19 @@ def test_missing_categories() -> None:
         raw(TRAIN, table(["", "-"], "made.csv", missing="drop"))
 
 
+def test_the_usual_category_is_that_of_the_normals() -> None:
+    anomalies = table(["blue"] * 4, "bad.csv")  # with them blue would be the most frequent
+    problem = raw(TRAIN, table(["NA"], "made.csv", missing="median"), anomalies)
+    assert problem.columns == ("a", "colour=blue", "colour=red")
+    assert problem.x_candidates[0, 1:].tolist() == [0, 1]
+
+
+def test_a_blank_is_missing_also_where_categories_are_stated() -> None:
+    codes: Any = {"texts": (), "categorical": ("colour",)}
+    with pytest.raises(EapError, match="1 of 2 rows have no value in column 'colour'"):
+        raw(table(["1", "2"] * 3, **codes), table([" ", "1"], "made.csv", **codes))
+
+
 def test_nan_is_filled_only_where_it_may_be() -> None:
     odd = table(["red", "red"], "made.csv", [1.0, np.nan])
     with pytest.raises(EapError, match=r"made.csv: missing value — row 'made.csv:1', column 'a'"):

@@ -20,7 +20,7 @@ def test_every_role_has_its_share() -> None:
     counts = Counter(entry.role for entry in ENTRIES.values())
     assert counts == {
         "normal": 120,
-        "anomaly": 20,
+        "anomaly": 12,
         "candidate": 120,
         "test_normal": 20,
         "test_anomaly": 20,

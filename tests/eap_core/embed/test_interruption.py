@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from eap_core.embed import Cache
 from eap_core.embed.lite0 import Lite0
@@ -39,7 +38,7 @@ def test_known_images_are_not_counted(tmp_path: Path) -> None:
     SMALL.embed(images[:10], first(8, 10), Cache(tmp_path))
     told: list[str] = []
     SMALL.embed(images, first(8, 12), Cache(tmp_path), lambda _, step: told.append(step))
-    assert told[0] == "looking at image 1 of 2"
+    assert next(step for step in told if step.startswith("looking")) == "looking at image 1 of 2"
     told.clear()
     SMALL.embed(images, first(8, 12), Cache(tmp_path), lambda _, step: told.append(step))
     assert not any(step.startswith("looking") for step in told)
@@ -58,10 +57,8 @@ def test_a_stopped_run_goes_on_where_it_was(embedder: Lite0, at: int, tmp_path: 
         if found and int(found[1]) > at:
             raise Cancelled
 
-    before = torch.get_num_threads()
     with pytest.raises(Cancelled):
         embedder.embed(images, first(8, 20), cache, stop)
-    assert torch.get_num_threads() == before
     shelf.opened.clear()
     resumed = embedder.embed(images, first(8, 20), cache)
     assert shelf.opened.total() == 20 - at

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -101,16 +102,26 @@ def test_no_bit_depends_on_the_run_or_the_number_of_threads(
     embedder: Lite0, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     images = Shelf().normals(9)
-    before = torch.get_num_threads()
     found = []
     for i, cores in enumerate(("1", "3", "3")):
         monkeypatch.setenv("LOKY_MAX_CPU_COUNT", cores)  # what joblib counts
         found.append(embedder.embed(images, first(7, 9), Cache(tmp_path / str(i))))
-    assert torch.get_num_threads() == before
     for other in found[1:]:
         np.testing.assert_array_equal(other.values, found[0].values)
         if found[0].heat is not None:
             np.testing.assert_array_equal(other.heat, found[0].heat)
+
+
+def test_threads_started_afterwards_find_torch_as_it_was(cache: Cache) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        SMALL_FAST.embed(Shelf().normals(2), first(2, 2), cache)
+        with ThreadPoolExecutor(1) as pool:  # the calling thread has a setting of its own
+            found = pool.submit(torch.get_num_threads).result()
+        assert (found, torch.get_num_threads()) == (3, 3)
+    finally:
+        torch.set_num_threads(before)
 
 
 @settings(max_examples=12, deadline=None)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eap_core.embed.network import CHANNELS, Maps
-from eap_core.embed.patches import PatchSettings, fit_patches, patches_of, sampled
+from eap_core.embed.patches import PatchSettings, fit_patches, patches_of, sampled, spread_out
 
 SETTINGS = PatchSettings(images=4, patches=120, components=6, bank=40, farthest=0.1)
 
@@ -69,6 +69,14 @@ def test_the_bank_has_patches_of_every_image_in_the_main_directions() -> None:
     np.testing.assert_allclose(
         np.abs(np.diag(directions[:6] @ everything.directions)), 1.0, atol=1e-3
     )
+
+
+def test_each_patch_of_the_bank_is_the_farthest_from_those_before_it() -> None:
+    patches = np.random.default_rng(5).normal(size=(60, 3)).astype(np.float32)
+    chosen = spread_out(patches, 12)
+    for i in range(1, 12):
+        to_chosen = np.linalg.norm(patches[:, None] - patches[chosen[:i]], axis=2).min(axis=1)
+        assert chosen[i] == to_chosen.argmax()
 
 
 def test_one_image_alone_is_compared_with_itself() -> None:

@@ -11,6 +11,7 @@ from PIL import Image
 
 from eap_core.embed import Cache, Embedding
 from eap_core.embed.lite0 import Lite0
+from eap_core.embed.pixels import square
 from tests.eap_core.embed.pictures import SMALL, SMALL_FAST, Shelf, first, texture
 
 BOTH = pytest.mark.parametrize("embedder", [SMALL, SMALL_FAST], ids=lambda e: e.name)
@@ -105,3 +106,6 @@ def test_the_tint_of_a_jpeg_is_no_colour(tmp_path: Path) -> None:
     images = Shelf().sources(Image.fromarray(t.astype(np.uint8)) for t in tinted)
     found = SMALL_FAST.embed(images, first(6, 6), Cache(tmp_path))
     assert any("grey" in note for note in found.notes)
+    seen = square(images[0], 64, without_colour=False)
+    assert seen.grey
+    assert not np.ptp(seen.pixels, axis=2).any()

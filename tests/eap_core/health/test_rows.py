@@ -83,7 +83,7 @@ def test_a_test_row_that_is_a_candidate_is_a_leak(rng: np.random.Generator) -> N
     )
     raw = base.x_candidates[1] * 2.0 + 3.0
     test = Table("test.csv", ("x", *base.columns), np.array([[9.0, *raw]]), ("t1",))
-    (finding,) = row_findings(base, [test])
+    (finding,) = row_findings(base, {"test_anomaly": test})
     assert (finding.code, finding.where) == ("candidate-in-test", ("c1 = t1",))
 
 

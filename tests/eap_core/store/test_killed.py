@@ -121,7 +121,7 @@ def test_an_upload_is_whole_or_absent(
     victims: Victims, store: Store, url: str | None, project: str
 ) -> None:
     acknowledged: set[str] = set()
-    for _ in range(ROUNDS // 2):
+    for _ in range(ROUNDS // 4):
         acknowledged |= set(victims.killed("upload", store, url, project))
         sound(store, url)
         found = {each.id: each for each in uploads_of(store, project) if each.kind == "zip"}
@@ -141,7 +141,7 @@ def test_a_run_is_finished_or_reads_not_finished(
     victims: Victims, store: Store, url: str | None, project: str
 ) -> None:
     acknowledged: set[str] = set()
-    for _ in range(ROUNDS // 2):
+    for _ in range(ROUNDS // 4):
         acknowledged |= set(victims.killed("score", store, url, project))
         sound(store, url)
         found = {run.id: run.status for run in runs.runs_of(store, project)}
@@ -160,7 +160,7 @@ def test_a_backup_is_whole_or_absent(
     victims: Victims, store: Store, url: str | None, project: str
 ) -> None:
     acknowledged: set[str] = set()
-    for _ in range(ROUNDS // 2):
+    for _ in range(ROUNDS // 4):
         acknowledged |= set(victims.killed("save", store, url, project))
         files = {path.name: path for path in store.home.glob("*.zip")}
         assert acknowledged <= files.keys()

@@ -6,6 +6,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from filelock import FileLock, Timeout
 from sqlalchemy import Connection, text
 
 from eap_core.errors import DataError, SettingsError
@@ -99,6 +100,22 @@ def test_sqlite_is_durable_and_keeps_its_references(tmp_path: Path) -> None:
             for name in ("journal_mode", "synchronous", "foreign_keys", "query_only")
         }
     assert found == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "query_only": 0}
+    store.close()
+
+
+def test_a_writer_of_sqlite_is_alone_from_the_start(tmp_path: Path) -> None:
+    """Neither one of ours, which would wait for the lock file, nor a foreign program can write."""
+    store = open_store(tmp_path)
+    foreign = sqlite3.connect(tmp_path / DATABASE, timeout=0, isolation_level=None)
+    ours = FileLock(tmp_path / f"{DATABASE}.lock", timeout=0)
+    with store.writing():
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            foreign.execute("BEGIN IMMEDIATE")
+        with pytest.raises(Timeout):
+            ours.acquire()
+    with store.reading(), ours:
+        foreign.execute("BEGIN IMMEDIATE")
+    foreign.close()
     store.close()
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eap_core import cli_keeping, cli_projects, console
-from eap_core.assemble import problem_from_tables
+from eap_core import cli_check, cli_keeping, cli_projects, console
 from eap_core.cli_options import (
     Seed,
     input_options,
@@ -22,16 +21,15 @@ from eap_core.cli_options import (
 from eap_core.compare import compare as compare_scores
 from eap_core.compare import known_quality
 from eap_core.demo import write_demo
-from eap_core.duplicates import duplicate_warnings
-from eap_core.errors import DataError, EapError, SettingsError, printable, shown
+from eap_core.errors import EapError, SettingsError, shown
 from eap_core.evaluators import EVALUATORS
 from eap_core.explain import explain as explain_candidate
-from eap_core.inputs import Files, Tables
+from eap_core.inputs import Files
 from eap_core.posterior import Prior
 from eap_core.problem import Problem
 from eap_core.scoring import column_name, evaluator_names
 from eap_core.scoring import score as score_problem
-from eap_core.settings import AUTHORS, Settings
+from eap_core.settings import Settings
 from eap_core.sweep import Sweep
 from eap_core.sweep import check as check_sweep
 from eap_core.sweep import sweep as sweep_priors
@@ -222,45 +220,6 @@ def explain(
         console.write(console.explanation(found))
 
 
-@app.command()
-@with_options(files=input_options)
-def check(files: Files, json: Json = False) -> None:
-    """Read and validate files without scoring; say what is wrong or worth a look.
-
-    Exit code 0: fine; 1: accepted with warnings; 2: rejected, with one sentence.
-
-    \b
-    python -m eap_core check --train train.csv --candidates candidates.csv
-    python -m eap_core check --candidates candidates.csv
-    """
-    if not any(files.paths):
-        raise SettingsError("no file is named — give at least one, for example --candidates c.csv")
-    tables = files.tables()
-    notes = [note for table in tables.read for note in table.notes]
-    warnings = [warning for table in tables.read for warning in table.warnings]
-    problem = _checked_problem(files, tables)
-    if problem is not None:
-        scorable = tables.candidates is not None
-        notes, warnings = list(problem.notes), list(problem.warnings)
-        warnings += duplicate_warnings(problem, candidates=scorable)
-        try:
-            AUTHORS.check(problem)
-        except DataError as error:
-            if scorable:
-                raise
-            warnings.append(str(error))  # the file is fine; there is just not enough of it yet
-    sizes = [{"file": t.source, "rows": len(t), "columns": len(t.columns)} for t in tables.read]
-    if json:
-        console.write_json({"files": sizes, "notes": notes, "warnings": warnings})
-    else:
-        for size in sizes:
-            name = printable(str(size["file"]))
-            console.write(f"{name}: {size['rows']:,} rows, {size['columns']:,} columns\n")
-        console.say(*(f"note: {note}" for note in notes))
-        console.say(*(f"warning: {warning}" for warning in warnings))
-    raise typer.Exit(1 if warnings else 0)
-
-
 @app.command("list")
 def list_evaluators(json: Json = False) -> None:
     """List the evaluators: name, what each measures, how long it takes."""
@@ -309,19 +268,7 @@ def _sweep_frame(problem: Problem, found: Sweep) -> pd.DataFrame:
     return pd.DataFrame({"id": list(problem.ids), **columns})
 
 
-def _checked_problem(files: Files, tables: Tables) -> Problem | None:
-    if tables.train is None:
-        return None
-    # Without candidates the training rows stand in for them: they fit by definition.
-    return problem_from_tables(
-        tables.train,
-        tables.candidates or replace(tables.train, notes=(), warnings=()),
-        tables.anomalies,
-        scale=files.scale,
-        assumed_rate=files.assumed_rate,
-    )
-
-
+app.add_typer(cli_check.app)
 app.add_typer(cli_projects.app)
 app.add_typer(cli_keeping.app)
 

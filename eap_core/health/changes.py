@@ -89,7 +89,7 @@ def _look_alikes(
 ) -> Iterator[Finding]:
     if len(candidates) < 2:
         return
-    where, gap = nearest(sketches)
+    where, gap = nearest(sketches, sketches, own=np.arange(len(sketches)))
     close = [
         (candidates[i], candidates[j])
         for i, j in enumerate(where)

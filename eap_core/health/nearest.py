@@ -13,15 +13,18 @@ Ints = npt.NDArray[np.intp]
 
 
 def nearest(
-    rows: Floats, others: Floats | None = None, progress: Progress = silent
+    rows: Floats, others: Floats, progress: Progress = silent, own: Ints | None = None
 ) -> tuple[Ints, Floats]:
-    """Position and distance of each row's nearest among ``others``, or among the other rows."""
-    distances = SquaredDistances(rows, rows if others is None else others, visited_again=False)
+    """Position and distance of each row's nearest among ``others``.
+
+    ``own`` are the rows' own positions there, for a row is not its own neighbour.
+    """
+    distances = SquaredDistances(rows, others, visited_again=False)
 
     def look(block: slice, squared: Floats) -> tuple[Ints, Floats]:
         each = np.arange(len(squared))
-        if others is None:
-            squared[each, each + block.start] = np.inf  # a row is not its own neighbour
+        if own is not None:
+            squared[each, own[block]] = np.inf
         where = np.argmin(squared, axis=1)
         return where, squared[each, where]
 

@@ -31,11 +31,10 @@ from eap_core.table import Floats, Table
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """The problem, and the items behind its candidates and training rows in the same order."""
+    """The problem, and the items behind its candidates in the same order."""
 
     problem: Problem
     candidates: tuple[Item, ...]
-    training: tuple[Item, ...]
     notes: tuple[str, ...] = ()
 
 
@@ -64,7 +63,9 @@ def prepared(store: Store, project: str, plan: Plan, progress: Progress = silent
         scale=scale,
         assumed_rate=plan.assumed_rate,
     )
-    return Prepared(problem, tuple(candidates), (*normals, *anomalies), notes)
+    # Rows with a gap may have been left out by choice.
+    kept = set(problem.ids)
+    return Prepared(problem, tuple(item for item in candidates if item.name in kept), notes)
 
 
 def row_tables(store: Store, project: str, parts: dict[Role, list[Item]]) -> dict[Role, Table]:

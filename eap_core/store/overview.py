@@ -61,10 +61,8 @@ def _items_per_role(connection: Connection) -> dict[str, dict[str, int]]:
 
 
 def _last_decisions(connection: Connection) -> dict[str, datetime]:
-    of_project = decisions.c.project == projects.c.id
-    latest = select(func.max(decisions.c.seq)).where(of_project).scalar_subquery()
-    query = select(decisions.c.project, decisions.c.at).join(projects, of_project)
-    return dict(connection.execute(query.where(decisions.c.seq == latest)).all())
+    latest = select(decisions.c.project, func.max(decisions.c.at)).group_by(decisions.c.project)
+    return dict(connection.execute(latest).all())
 
 
 def _decided(connection: Connection) -> dict[str, tuple[int, int]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -25,37 +24,22 @@ from sqlalchemy import (
     TypeDecorator,
     UniqueConstraint,
 )
-from sqlalchemy.types import UserDefinedType
 
 VERSION = 1
 _to_json = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode  # NaN is no JSON
 
 
-class Instant(UserDefinedType[datetime]):
+class Instant(TypeDecorator[datetime]):
     """A moment as ISO text of fixed length in UTC: sorts as text, and SQLite keeps its zone."""
 
+    impl = Text
     cache_ok = True
 
-    def get_col_spec(self) -> str:
-        return "TEXT"
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        return None if value is None else value.astimezone(UTC).isoformat(timespec="microseconds")
 
-    def bind_processor(self, dialect: Dialect) -> Callable[[Any], str | None]:  # noqa: ARG002
-        return _from_moment
-
-    def result_processor(  # a plain function, since a log has a moment in every row
-        self,
-        dialect: Dialect,
-        coltype: object,  # noqa: ARG002
-    ) -> Callable[[Any], datetime | None]:
-        return _to_moment
-
-
-def _from_moment(value: datetime | None) -> str | None:
-    return None if value is None else value.astimezone(UTC).isoformat(timespec="microseconds")
-
-
-def _to_moment(value: str | None) -> datetime | None:
-    return None if value is None else datetime.fromisoformat(value)
+    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        return None if value is None else datetime.fromisoformat(value)
 
 
 class Json(TypeDecorator[Any]):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from eap_core.assemble import problem_from_tables
-from eap_core.duplicates import duplicate_warnings
 from eap_core.errors import EapError
 from eap_core.table import Floats, Table
 
@@ -106,13 +105,3 @@ def test_the_same_id_in_both_training_tables_is_told_apart() -> None:
     problem = problem_from_tables(normals, CANDIDATES, anomalies)
     assert problem.train_ids[0] == "good.csv:0"
     assert problem.train_ids[-2:] == ("bad.csv:0", "x")
-
-
-def test_copies_and_duplicates_are_counted() -> None:
-    normals = table(np.vstack([cloud(20), cloud(20)[:3]]))
-    made = table(np.vstack([cloud(20)[:2], cloud(3, 5), cloud(3, 5)[:1]]))
-    text = " ".join(duplicate_warnings(problem_from_tables(normals, made, ANOMALIES)))
-    assert "3 of 26 training rows are duplicates" in text
-    assert "2 of 6 candidates are exact copies of training rows: 't.csv:0 (= t.csv:0)'" in text
-    assert "1 of 6 candidates are duplicates of another candidate" in text
-    assert duplicate_warnings(problem_from_tables(NORMALS, CANDIDATES, ANOMALIES)) == ()

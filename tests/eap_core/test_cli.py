@@ -199,7 +199,7 @@ def test_check_reports_without_scoring(demo: list[str], tmp_path: Path) -> None:
     pd.read_csv(demo[1]).drop(columns="label").head(5).to_csv(copied, index=False)
     warned = run("check", *demo[:2], "--candidates", str(copied))
     assert warned.exit_code == 1
-    assert "5 of 5 candidates are exact copies of training rows" in warned.stderr
+    assert "all 5 candidates are exact copies of a normal" in warned.stderr
     listed = json.loads(run("check", *demo[:2], "--candidates", str(copied), "--json").stdout)
     assert len(listed["warnings"]) == 1
 

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from eap_core.assemble import problem_from_tables
 from eap_core.evidence import estimate
 from eap_core.health.nearest import nearest
-from eap_core.health.rows import row_findings
+from eap_core.health.rows import row_findings, training_findings
 from eap_core.health.scored import covered_anomalies, scored_findings
 from eap_core.problem import Problem
 from eap_core.settings import AUTHORS, Settings
@@ -43,7 +44,7 @@ def test_nearest_is_the_plain_search(rng: np.random.Generator, columns: int) -> 
     np.testing.assert_allclose(distance, gaps.min(axis=1))
     own = np.linalg.norm(rows[:, None] - rows[None], axis=2)
     np.fill_diagonal(own, np.inf)
-    where, distance = nearest(rows)
+    where, distance = nearest(rows, rows, own=np.arange(70))
     assert (where == own.argmin(axis=1)).all()
     np.testing.assert_allclose(distance, own.min(axis=1))
 
@@ -67,6 +68,24 @@ def test_copies_and_near_copies_are_told_apart(rng: np.random.Generator) -> None
 
 def test_rows_without_flaws_are_left_in_peace(rng: np.random.Generator) -> None:
     assert not list(row_findings(problem(rng, rng.normal(2, 1, size=(20, 4)))))
+
+
+def test_copies_are_counted_on_the_scale_of_the_tables() -> None:
+    def cloud(n: int, seed: int) -> np.ndarray:
+        return np.random.default_rng(seed).normal(size=(n, 2)) * 5 + 3
+
+    def table(source: str, *parts: np.ndarray) -> Table:
+        rows = np.vstack(parts)
+        return Table(source, ("a", "b"), rows, tuple(f"{source}{i}" for i in range(len(rows))))
+
+    normals = table("n", cloud(20, 0), cloud(20, 0)[:3])
+    made = table("c", cloud(20, 0)[:2], cloud(3, 5), cloud(3, 5)[:1])
+    base = problem_from_tables(normals, made, table("a", cloud(3, 1) + 9))
+    report = {f.code: f for f in row_findings(base)}
+    assert report["duplicate-normal"].where == ("n20 = n0", "n21 = n1", "n22 = n2")
+    assert report["candidate-is-normal"].where == ("c0 = n0", "c1 = n1")
+    assert report["duplicate-candidate"].where == ("c5 = c2",)
+    assert {f.code for f in training_findings(base)} == {"duplicate-normal"}
 
 
 def test_a_column_in_other_units_is_named(rng: np.random.Generator) -> None:

@@ -5,10 +5,19 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from benchmarks import eap, evaluators, scale, scaling
+from benchmarks import eap, evaluators, image_features, intake, scale, scaling, store, tables
 from benchmarks.measure import markdown
 
-ALL = {"eap": eap, "evaluators": evaluators, "scale": scale, "scaling": scaling}
+ALL = {
+    "eap": eap,
+    "evaluators": evaluators,
+    "scale": scale,
+    "scaling": scaling,
+    "tables": tables,
+    "intake": intake,
+    "image_features": image_features,
+    "store": store,
+}
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 HEAD = """# Benchmarks
 

@@ -33,9 +33,9 @@ NOTE = (
 )
 VARIANTS = {
     "full": Lite0("full", ""),
-    "fast": Lite0("fast", "", patches=None),
+    "whole image only": Lite0("fast", "", patches=None),
     "full at 224²": Lite0("full", "", side=224),
-    "fast at 224²": Lite0("fast", "", side=224, patches=None),
+    "fast": Lite0("fast", "", side=224, patches=None),
 }
 
 

@@ -87,7 +87,7 @@ def _decided(store: Store, project: str, folder: Path) -> tuple[float, float]:
 
 
 def _made(item: Item) -> Decision:
-    return Decision(str(uuid4()), item.id, "accept", "anna")
+    return Decision(str(uuid4()), item.id, "accept", "reviewer")
 
 
 def _decisions_a_second(store: Store, project: str, items: list[Item]) -> float:

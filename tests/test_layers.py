@@ -15,7 +15,9 @@ def loaded(code: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("module", ["eap_core", "eap_core.scoring", "eap_core.cli"])
+@pytest.mark.parametrize(
+    "module", ["eap_core", "eap_core.scoring", "eap_core.cli", "eap_core.embed", "eap_core.jobs"]
+)
 def test_the_core_loads_neither_streamlit_nor_torch(module: str) -> None:
     assert loaded(f"import {module}") == "set()"
 

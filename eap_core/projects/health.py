@@ -98,7 +98,7 @@ def _unused(upload: Upload) -> Iterator[Finding]:
         yield Finding(
             "other-files",
             "note",
-            f"{counted(len(others), 'file')} of {upload.name} are no images and were left out",
+            f"{counted(len(others), 'file')} of {upload.name} left out: no image by the ending",
             where=tuple(others),
         )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,7 @@ def take_table(
         "digest": digest,
     }
     new = _items(table, roles, items_of(store, project))
-    taken = Taken(dict(Counter(roles)), (), table.notes, table.warnings)
+    taken = Taken(dict(Counter(roles)), (), table.notes, (*table.warnings, *_split(roles, target)))
     upload = NewUpload(
         given.name,
         "table",
@@ -96,24 +96,39 @@ def stored_table(store: Store, upload: Upload, items: Sequence[Item]) -> Table:
 
 
 def _roles(table: Table, target: Target) -> list[Role]:
-    if target in _BOTH:
-        if table.labels is None:
+    """The role of each row; labels decide wherever the file is not all of one kind."""
+    labels = table.labels
+    if labels is None:
+        role = role_of(target)
+        if role is None:
             raise DataError(
                 f"{table.source} has no label column — name it (0 normal, 1 anomaly), or give "
                 "normals and anomalies as two files"
             )
-        normal, anomaly = _BOTH[target]
-        return [anomaly if label else normal for label in table.labels]
-    role: Role = target  # type: ignore[assignment]
-    wanted = {"normal": 0, "test_normal": 0, "anomaly": 1, "test_anomaly": 1}.get(role)
-    if table.labels is not None and wanted is not None:
-        other = int((table.labels != wanted).sum())
-        if other:
+        return [role] * len(table)
+    if target == "candidate":
+        return [target] * len(table)
+    if target in ("anomaly", "test_anomaly"):
+        if not labels.all():
             raise DataError(
-                f"{table.source} is given as {role.replace('_', ' ')}s but {other:,} of its rows "
-                f"are labelled {1 - wanted} — remove them, or give the file as training data"
+                f"{table.source} is given as anomalies but {int((labels == 0).sum()):,} of its "
+                "rows are labelled 0 — remove them, or give the file as training data"
             )
-    return [role] * len(table)
+        return [target] * len(table)
+    if target != "test" and 2 * int(labels.sum()) >= len(table):
+        raise DataError(
+            f"{table.source}: {int(labels.sum()):,} of {len(table):,} rows are labelled as "
+            "anomalies — the ranking guarantee needs fewer than half; are the labels 0 for normal "
+            "and 1 for anomaly?"
+        )
+    normal, anomaly = _BOTH["test" if target in ("test", "test_normal") else "train"]
+    return [anomaly if label else normal for label in labels]
+
+
+def _split(roles: Sequence[Role], target: Target) -> Iterator[str]:
+    other = sum(role != target for role in roles)
+    if target in ("normal", "test_normal") and other:
+        yield f"{other:,} rows are labelled 1 and taken as real anomalies, not as normals"
 
 
 def _items(table: Table, roles: Sequence[Role], known: Sequence[Item]) -> list[NewItem]:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from eap_core import jobs as work
-from eap_core.projects.demos import NAMES
+from eap_core.projects.demos import NAMES, Demo
 from eap_core.projects.given import Taken
 from eap_core.projects.health import remembered
 from eap_core.projects.plan import Plan
@@ -12,6 +12,12 @@ from eap_core.store.items import remove_upload, restore_upload, uploads_of
 from eap_core.store.projects import Kind, Project
 from ui import frame, health, jobs, session, store, uploads
 from ui.words import ROLE_WORDS, plain
+
+_MOST_SHOWN = 200
+_DEMOS: dict[Demo, tuple[str, str]] = {
+    "images": ("images: machined parts", ":material/image:"),
+    "table": ("a table: tumour measurements", ":material/table_chart:"),
+}
 
 
 def list_of_projects() -> None:
@@ -55,17 +61,19 @@ def _demos() -> None:
         assert job is not None
         jobs.progress(opened, job.id)
         return
+    if job is not None and job.status == "finished" and job.id == session.current().awaited:
+        session.look_at(job.result)
+        st.rerun()
     jobs.outcome(job)
     known = {row.project.name: row.project for row in overview.overviews(opened)}
     with st.container(horizontal=True):
-        for kind, words in (("images", "machined parts"), ("table", "tumour measurements")):
-            icon = ":material/image:" if kind == "images" else ":material/table_chart:"
-            if st.button(f"Demo with {kind}: {words}", key=f"demo.{kind}", icon=icon):
-                there = known.get(NAMES[kind])  # type: ignore[index]
+        for kind, (words, icon) in _DEMOS.items():
+            if st.button(f"Demo with {words}", key=f"demo.{kind}", icon=icon):
+                there = known.get(NAMES[kind])
                 if there is not None and there.current_run is not None:
                     session.look_at(there.id)
                 else:
-                    work.launch(opened, "demo", {"kind": kind})
+                    session.await_demo(work.launch(opened, "demo", {"kind": kind}).id)
                 st.rerun()
 
 
@@ -81,7 +89,7 @@ def one_project(project: Project) -> None:
         jobs.progress(opened, added.id)
     else:
         jobs.outcome(added)
-        if added is not None and added.status == "finished":
+        if added is not None and added.status == "finished" and jobs.just_ended(added):
             _taken(Taken.from_record(added.result))
         with frame.errors_said():
             uploads.add_files(opened, project)
@@ -89,19 +97,26 @@ def one_project(project: Project) -> None:
     _health(project)
 
 
+def _counts(taken: Taken) -> str:
+    return ", ".join(f"{n:,} {ROLE_WORDS[role].lower()}" for role, n in taken.counts.items())
+
+
 def _taken(taken: Taken) -> None:
-    counts = ", ".join(f"{n:,} {ROLE_WORDS[role].lower()}" for role, n in taken.counts.items())
+    counts = _counts(taken)
     st.success(f"Added: {counts or 'nothing new'}.", icon=":material/check:")
     for warning in taken.warnings:
         st.warning(plain(warning), icon=":material/warning:")
     if taken.skipped:
-        with st.expander(
-            f"{len(taken.skipped):,} files could not be used", icon=":material/block:"
-        ):
-            st.text("\n".join(f"{name} {reason}" for name, reason in taken.skipped[:200]))
-    if taken.notes:
-        with st.expander("How the files were read", icon=":material/info:"):
-            st.text("\n".join(taken.notes))
+        _details(taken)
+
+
+def _details(taken: Taken) -> None:
+    """What was not used, and how the rest was read."""
+    if taken.skipped:
+        st.markdown(f"**{len(taken.skipped):,} files were not used**")
+        st.text("\n".join(f"{name} {reason}" for name, reason in taken.skipped[:_MOST_SHOWN]))
+    for text in (*taken.warnings, *taken.notes):
+        st.text(text)
 
 
 def _contents(project: Project) -> None:
@@ -110,13 +125,20 @@ def _contents(project: Project) -> None:
         return
     st.subheader("In this project", anchor=False)
     for upload in given:
+        taken = Taken.from_record(dict(upload.details))
         away = upload.removed_at is not None
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             counts = ", ".join(
-                f"{n:,} {ROLE_WORDS[role].lower()}" for role, n in upload.details["counts"].items()
+                f"{n:,} {ROLE_WORDS[role].lower()}" for role, n in taken.counts.items()
             )
             state = " (removed)" if away else ""
-            st.markdown(f"{plain(upload.name)}{state}  \n:gray[{plain(counts)}]", width="stretch")
+            st.markdown(
+                f"{plain(upload.name)}{state}  \n:gray[{plain(counts or upload.kind)}]",
+                width="stretch",
+            )
+            if taken.skipped or taken.warnings or taken.notes:
+                with st.popover("Details", icon=":material/info:"):
+                    _details(taken)
             change, words = (restore_upload, "Put back") if away else (remove_upload, "Remove")
             if st.button(words, key=f"upload.{upload.id}"):
                 with frame.errors_said():

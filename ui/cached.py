@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from eap_core.errors import EapError
 from eap_core.evidence import Evidence
 from eap_core.problem import Problem
 from eap_core.projects.contents import prepared
@@ -22,11 +23,14 @@ def scores(run: str) -> pd.DataFrame:
 
 
 @st.cache_resource(max_entries=2, show_spinner="Looking at the evidence")
-def evidence(run: str) -> tuple[Problem, Evidence, Plan] | None:
+def evidence(run: str, state: str) -> tuple[Problem, Evidence, Plan] | None:  # noqa: ARG001 -- a key
     """What a run's scores rest on; None when the project's items have changed since."""
     found = runs.by_id(opened(), run)
     plan = Plan.from_record(dict(found.settings))
-    ready = prepared(opened(), found.project, plan)
+    try:
+        ready = prepared(opened(), found.project, plan)
+    except EapError:
+        return None
     if ready.problem.fingerprint != found.fingerprint:
         return None
     return ready.problem, Workbench(ready.problem, plan.settings, plan.seed).evidence(), plan

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -33,7 +35,7 @@ def by_group(frame: pd.DataFrame, group: str) -> go.Figure:
             y=rows[group].map(names.index) + stack * 0.06,
             mode="markers",
             name=WORDS[category],
-            customdata=rows["id"],
+            customdata=[html.escape(name) for name in rows["id"]],
             marker={"color": COLOURS[category], "symbol": SHAPES[category], "size": 9},
             hovertemplate="%{customdata}<br>percentile %{x:.0f}<extra>%{fullData.name}</extra>",
         )
@@ -44,7 +46,7 @@ def by_group(frame: pd.DataFrame, group: str) -> go.Figure:
         xaxis={"title": "Quality percentile", "range": [-2, 102]},
         yaxis={
             "tickvals": list(range(len(names))),
-            "ticktext": names,
+            "ticktext": [html.escape(str(name)) for name in names],
             "range": [len(names) - 0.5, -0.5],
             "showgrid": False,
             "zeroline": False,

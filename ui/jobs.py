@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import streamlit as st
 
 from eap_core import jobs
@@ -19,10 +21,19 @@ _DOING = {
 }
 
 
+_NEWS = timedelta(minutes=10)
+
+
 def latest(store: Store, project: str | None, *kinds: str) -> Job | None:
     """The last job of these kinds."""
     found = [job for job in rows.recent(store, project) if job.kind in kinds]
     return found[0] if found else None
+
+
+def just_ended(job: Job | None) -> bool:
+    """Whether it is news: what happened an hour ago need not be told on every visit."""
+    ended = None if job is None else job.finished_at
+    return ended is not None and now() - ended < _NEWS
 
 
 def active(job: Job | None) -> bool:
@@ -58,7 +69,7 @@ def progress(store: Store, job_id: str) -> None:
 
 def outcome(job: Job | None) -> None:
     """What a person should know about a job that has ended badly."""
-    if job is None:
+    if job is None or not just_ended(job):
         return
     if job.status == "failed":
         st.error(plain(job.error or "it failed"), icon=":material/error:")

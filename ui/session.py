@@ -20,6 +20,7 @@ class Session:
     """What one browser tab is looking at."""
 
     project: str | None = None
+    awaited: str | None = None  # the job of a demo that is to be opened when it is there
 
 
 def start() -> None:
@@ -41,9 +42,14 @@ def current() -> Session:
     return session
 
 
+def await_demo(job: str) -> None:
+    """Open what this job makes as soon as it is made."""
+    st.session_state[_KEY] = replace(current(), awaited=job)
+
+
 def look_at(project: str | None) -> None:
     """Turn to another project, or to none."""
-    st.session_state[_KEY] = replace(current(), project=project)
+    st.session_state[_KEY] = replace(current(), project=project, awaited=None)
     if project:
         st.query_params[_PROJECT] = project
     else:

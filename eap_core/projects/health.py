@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -24,6 +23,7 @@ from eap_core.progress import Progress, silent
 from eap_core.projects.contents import prepared, row_tables
 from eap_core.projects.image_intake import image_item
 from eap_core.projects.plan import Plan
+from eap_core.projects.state import state_of
 from eap_core.store import projects
 from eap_core.store.blobs import whole_file
 from eap_core.store.failures import told_of_disk
@@ -38,9 +38,10 @@ def health(store: Store, project: str, progress: Progress = silent) -> tuple[Fin
     known = remembered(store, project)
     if known is not None:
         return known
+    target = _file(store, project)  # before looking: what is added meanwhile is another state
     items, uploads = items_of(store, project), uploads_of(store, project)
     findings = gravest_first(_findings(store, project, items, uploads, progress))
-    with told_of_disk(), whole_file(_file(store, items, uploads), durable=False) as file:
+    with told_of_disk(), whole_file(target, durable=False) as file:
         file.write(json.dumps([finding.record for finding in findings]).encode())
     progress(1.0, "health report")
     return findings
@@ -48,20 +49,15 @@ def health(store: Store, project: str, progress: Progress = silent) -> tuple[Fin
 
 def remembered(store: Store, project: str) -> tuple[Finding, ...] | None:
     """The report if it was made for exactly these items."""
-    path = _file(store, items_of(store, project), uploads_of(store, project))
     try:
-        return tuple(Finding.from_record(record) for record in json.loads(path.read_bytes()))
+        records = json.loads(_file(store, project).read_bytes())
+        return tuple(Finding.from_record(record) for record in records)
     except (OSError, ValueError, TypeError, KeyError):
         return None  # not made yet, or damaged: it can be made again
 
 
-def _file(store: Store, items: Sequence[Item], uploads: Sequence[Upload]) -> Path:
-    digest = hashlib.sha256(str(_VERSION).encode())
-    for upload in uploads:
-        if upload.removed_at is None:
-            digest.update(f"{upload.id} {upload.sha256} {upload.added.isoformat()}\n".encode())
-    digest.update(f"{len(items)}".encode())
-    return store.home / "cache" / "health" / f"{digest.hexdigest()}.json"
+def _file(store: Store, project: str) -> Path:
+    return store.home / "cache" / "health" / f"{_VERSION}-{state_of(store, project)}.json"
 
 
 def _findings(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
@@ -33,8 +34,8 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[str]:
-    """The address of the app, started as the README says."""
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the app, started as the README says, on a store of its own."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -42,6 +43,7 @@ def server() -> Iterator[str]:
     process = subprocess.Popen(
         [*command, "--server.port", str(port)],
         cwd=ROOT,
+        env={**os.environ, "EAP_HOME": str(tmp_path_factory.mktemp("home")), "EAP_STORE": ""},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from eap_core.store import projects
+from eap_core.store.items import remove_upload, uploads_of
+from eap_core.store.projects import Project
+from eap_core.store.store import Store
+from tests.pages.conftest import visit
 
-from streamlit.testing.v1 import AppTest
 
-APP = str(Path(__file__).parents[2] / "app.py")
+def test_without_scores_it_says_where_to_go(store: Store) -> None:
+    for project in (None, projects.create(store, "rows", "table").id):
+        app = visit("pages/score.py", project)
+        assert not app.exception
+        assert "There are no scores yet" in app.info[0].value
 
 
-def test_the_demo_is_scored_on_the_first_visit() -> None:
-    page = AppTest.from_file(APP, default_timeout=60).run()
-    assert not page.exception
-    counts = {metric.label: metric.value for metric in page.metric}
+def test_the_demo_is_scored_and_the_best_candidate_explained(demo: Project) -> None:
+    app = visit("pages/score.py", demo.id)
+    assert not app.exception
+    counts = {metric.label: metric.value for metric in app.metric}
     assert set(counts) == {"Realistic", "Looks normal", "Too far from the data"}
     assert sum(int(value.split()[0]) for value in counts.values()) == 160
-    table = page.dataframe[0].value
+    table = app.dataframe[0].value
     assert len(table) == 160
     assert table["percentile"].is_monotonic_decreasing
+    assert any(table["id"].iloc[0] in text.value for text in app.text)
+    assert any("It ranks 1 of 160" in text.value for text in app.markdown)
 
 
-def test_the_best_candidate_is_explained() -> None:
-    page = AppTest.from_file(APP, default_timeout=60).run()
-    best = page.dataframe[0].value["id"].iloc[0]
-    assert any(best in text.value for text in page.text)
-    assert any("It ranks 1 of 160" in text.value for text in page.markdown)
-
-
-def test_a_cold_deep_link_still_arrives() -> None:
-    page = AppTest.from_file(APP, default_timeout=60)
-    page.switch_page("pages/score.py").run()
-    assert not page.exception
-    assert page.title[0].value == "Which synthetic anomalies are worth keeping?"
+def test_scores_of_data_that_have_changed_are_kept_and_said(demo: Project, store: Store) -> None:
+    remove_upload(store, demo.id, uploads_of(store, demo.id)[0].id)
+    app = visit("pages/score.py", demo.id)
+    assert not app.exception
+    assert len(app.dataframe[0].value) == 160
+    assert any("have changed since" in info.value for info in app.info)

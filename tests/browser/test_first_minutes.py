@@ -1,0 +1,100 @@
+"""From nothing to scores in a real browser: a demo, and own files with a bad one among them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.eap_core.projects.conftest import archive, picture, table_text
+
+WAIT = 120_000
+
+
+@pytest.fixture
+def page(browser: Browser) -> Page:
+    return browser.new_page(viewport={"width": 1440, "height": 900})
+
+
+def fits(page: Page, width: int) -> None:
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("[data-testid=stException]").count() == 0
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_the_table_demo_is_one_click_from_its_scores(
+    browser: Browser, server: str, width: int, height: int
+) -> None:
+    page = browser.new_page(viewport={"width": width, "height": height})
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(server)
+    page.get_by_role("button", name="Demo with a table").click()
+    link = page.get_by_role("link", name="See the scores")
+    expect(link).to_be_visible(timeout=WAIT)
+    fits(page, width)
+    link.click()
+    expect(page.get_by_text("Why this score")).to_be_visible(timeout=WAIT)
+    expect(page.locator("[data-testid=stPlotlyChart] svg.main-svg").first).to_be_visible()
+    fits(page, width)
+    page.reload()
+    expect(page.get_by_text("Why this score")).to_be_visible(timeout=WAIT)
+    with page.expect_download() as started:
+        page.get_by_role("button", name="Download all scores").click()
+    lines = started.value.path().read_text().splitlines()
+    assert lines[0].startswith("id,covered,eap,")
+    assert len(lines) == 161
+    assert errors == []
+    page.close()
+
+
+def create(page: Page, server: str, name: str, kind: str) -> None:
+    page.goto(server)
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_role("radio", name=kind).click()
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("heading", name=name)).to_be_visible(timeout=WAIT)
+
+
+def add(page: Page, role: str, file: Path) -> None:
+    page.get_by_role("radio", name=role, exact=True).click()
+    page.locator("input[type=file]").set_input_files(file)
+    expect(page.get_by_text(file.name).first).to_be_visible(timeout=WAIT)
+    page.get_by_role("button", name="Add", exact=True).click()
+
+
+def test_own_files_are_added_reported_on_and_scored(
+    page: Page, server: str, tmp_path: Path
+) -> None:
+    create(page, server, "Line 3", "Table")
+    bad = tmp_path / "broken.csv"
+    bad.write_text("id,a,b\nx,1\n")
+    add(page, "Normals", bad)
+    said = "broken.csv has lines that do not fit its header"
+    expect(page.get_by_text(said)).to_be_visible(timeout=WAIT)
+    for role, rows, shift in (("Normals", 60, 0.0), ("Candidates", 9, 2.0)):
+        file = tmp_path / f"{role}.csv"
+        file.write_text(table_text(rows, rows, shift))
+        add(page, role, file)
+        expect(page.get_by_text(f"Added: {rows} {role.lower()}")).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text("There are no real anomalies")).to_be_visible(timeout=WAIT)
+    page.reload()  # everything needed to come back is in the URL
+    page.get_by_role("button", name="Score the candidates").click(timeout=WAIT)
+    expect(page.get_by_role("link", name="See the scores")).to_be_visible(timeout=WAIT)
+    page.close()
+
+
+def test_hostile_names_are_shown_as_text(page: Page, server: str, tmp_path: Path) -> None:
+    create(page, server, "<b>x</b>", "Images")
+    members = {f"good/{i}.png": picture(i) for i in range(8)}
+    members |= {'generated/<img src=x onerror="alert(1)">/=cmd.png': picture(3)}
+    dialogs: list[str] = []
+    page.on("dialog", lambda dialog: dialogs.append(dialog.message))
+    add(page, "Everything in one ZIP", archive(tmp_path / "all.zip", members))
+    expect(page.get_by_text("exact copies of a normal")).to_be_visible(timeout=WAIT)
+    page.get_by_text("Which ones (1)").first.click()
+    expect(page.get_by_text("<img src=x", exact=False).first).to_be_visible(timeout=WAIT)
+    assert dialogs == []
+    fits(page, 1440)
+    page.close()

@@ -1,0 +1,54 @@
+"""The app on a store of its own, and a project to look at."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from eap_core.projects.demos import make_demo
+from eap_core.store.opening import open_store
+from eap_core.store.projects import Project
+from eap_core.store.store import Store
+
+APP = str(Path(__file__).parents[2] / "app.py")
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    monkeypatch.delenv("EAP_STORE", raising=False)
+    monkeypatch.setenv("EAP_HOME", str(tmp_path / "home"))
+    st.cache_resource.clear()
+    opened = open_store()
+    yield opened
+    opened.close()
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def demo(store: Store) -> Project:
+    return make_demo(store, "table")
+
+
+def visit(page: str = "", project: str | None = None) -> AppTest:
+    """The app as a browser sees it that opens this page."""
+    app = AppTest.from_file(APP, default_timeout=60)
+    if project:
+        app.query_params["project"] = project
+    app.run()
+    return app.switch_page(page).run() if page else app
+
+
+def until(app: AppTest, happened: Callable[[AppTest], bool], seconds: float = 90.0) -> AppTest:
+    """Reload, as the page does by itself, until this is true of it."""
+    end = time.monotonic() + seconds
+    while not happened(app):
+        if time.monotonic() > end:
+            pytest.fail(f"still waiting: {[e.value for e in (*app.error, *app.markdown)]}")
+        time.sleep(0.3)
+        app.run()
+    return app

@@ -1,10 +1,13 @@
 """Entry point: the frame and the list of steps, nothing else."""
 
+from pathlib import Path
+
 import streamlit as st
 
 from ui import session
 
-st.set_page_config(page_title="EAP Curator", page_icon=":material/verified:", layout="wide")
+ICON = Path(__file__).parent / "assets" / "icon.png"  # a named icon would be fetched from outside
+st.set_page_config(page_title="EAP Curator", page_icon=str(ICON), layout="wide")
 session.start()
 st.navigation(
     [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eap_core import cli_check, cli_keeping, cli_projects, console
+from eap_core import cli_check, cli_keeping, cli_listing, cli_projects, console
 from eap_core.cli_options import (
     Seed,
     input_options,
@@ -51,6 +51,7 @@ app = typer.Typer(
 Out = Annotated[Path | None, typer.Option(help="Where to write: .csv or .parquet.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 _SHOWN_ROWS = 20
+_INTERRUPTED = 130
 
 
 @app.command()
@@ -270,6 +271,7 @@ def _sweep_frame(problem: Problem, found: Sweep) -> pd.DataFrame:
 
 app.add_typer(cli_check.app)
 app.add_typer(cli_projects.app)
+app.add_typer(cli_listing.app)
 app.add_typer(cli_keeping.app)
 
 
@@ -278,6 +280,12 @@ def main() -> None:
     console.speak_utf8()
     try:
         app()
+    except SystemExit as ended:
+        if ended.code == _INTERRUPTED:
+            console.say(
+                "stopped — what was saved before stays; the same command goes on from there"
+            )
+        raise
     except EapError as error:
         console.say(f"error: {error}")
         sys.exit(2)

@@ -27,12 +27,19 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 def backup(
     project: Named,
     file: Annotated[Path, typer.Argument(metavar="FILE.zip", help="Where to write the backup.")],
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a file that is there.")
+    ] = False,
 ) -> None:
     """Write everything of a project into one file: data, runs, every decision.
 
     \b
     python -m eap_core backup bottle bottle-backup.zip
     """
+    if file.is_dir() or not file.resolve().parent.is_dir():
+        raise SettingsError(f"{shown(str(file))} cannot be written — name a file in a folder")
+    if file.exists() and not overwrite:
+        raise SettingsError(f"{shown(file.name)} is there already — choose another, or --overwrite")
     with opened_store() as store, console.progress_bar() as progress:
         found = projects.find(store, project)
         written = backups.backup(store, found.id, file, progress=progress)

@@ -16,20 +16,22 @@ from eap_core.cli_options import (
     settings_options,
     with_options,
 )
-from eap_core.errors import SettingsError, printable
+from eap_core.errors import SettingsError, printable, shown
+from eap_core.health.copies import PLURAL
 from eap_core.health.finding import Finding
 from eap_core.posterior import Prior
-from eap_core.projects.demos import Demo, make_demo
 from eap_core.projects.given import Given, Taken, Target, together
 from eap_core.projects.health import health as health_of
 from eap_core.projects.intake import kind_of, take
 from eap_core.projects.plan import Plan
+from eap_core.projects.results import run_frame
 from eap_core.projects.scored import score_project
 from eap_core.readers import Reading
 from eap_core.scoring import evaluator_names
 from eap_core.settings import Settings
-from eap_core.store import overview, projects, runs
+from eap_core.store import projects, runs
 from eap_core.store.bin import empty_bin
+from eap_core.store.items import uploads_of
 from eap_core.store.opening import opened_store
 from eap_core.store.projects import Project
 from eap_core.store.store import Store
@@ -140,9 +142,9 @@ def create(
             raise
         findings = _health(store, project, json)
         scorable = score and not any(finding.severity == "stop" for finding in findings)
-        if scorable:
-            _score(store, project, _complete(plan, settings, prior), json)
         _report(project, taken, findings, json)
+        if scorable:
+            _score(store, project, _complete(plan, settings, prior), json, taken.notes)
         if score and not scorable:
             raise typer.Exit(1)
 
@@ -195,62 +197,12 @@ def run_project(
     """
     with opened_store() as store:
         found = projects.find(store, project)
-        _score(store, found, _complete(plan, settings, prior), json)
-        if not json:
-            _tell(_scored(store, projects.by_id(store, found.id)))
-
-
-@app.command("projects")
-def list_projects(json: Json = False) -> None:
-    """List the projects with what they hold and how far their review is."""
-    with opened_store() as store:
-        rows = overview.overviews(store)
+        _score(store, found, _complete(plan, settings, prior), json, _read_notes(store, found))
+        findings = _scored(store, projects.by_id(store, found.id))
     if json:
-        console.write_json(
-            [
-                {
-                    "name": row.project.name,
-                    "kind": row.project.kind,
-                    "items": dict(row.items),
-                    "reviewed": row.reviewed,
-                    "accepted": row.accepted,
-                    "scored": row.project.current_run is not None,
-                }
-                for row in rows
-            ]
-        )
-        return
-    console.write_table(
-        "Projects",
-        ["name", "kind", "normals", "anomalies", "candidates", "reviewed", "accepted", "scored"],
-        [
-            [
-                row.project.name,
-                row.project.kind,
-                row.items.get("normal", 0),
-                row.items.get("anomaly", 0),
-                row.candidates,
-                row.reviewed,
-                row.accepted,
-                "yes" if row.project.current_run else "no",
-            ]
-            for row in rows
-        ],
-    )
-
-
-@app.command("create-demo")
-def create_demo(
-    kind: Annotated[Demo, typer.Argument(help="images or table")],
-) -> None:
-    """Make a demo project, filled and scored.
-
-    \b
-    python -m eap_core create-demo images
-    """
-    with opened_store() as store, console.progress_bar() as progress:
-        found = make_demo(store, kind, progress)
-    console.say(f"the project {found.name} is there")
+        console.write_json([finding.record for finding in findings])
+    else:
+        _tell(findings)
 
 
 def _complete(plan: Plan, settings: Settings, prior: Prior | None) -> Plan:
@@ -263,8 +215,19 @@ def _take(
     parts = []
     with console.progress_bar(quiet=quiet) as progress:
         for target, given in contents.by_target:
-            parts.append(take(store, project.id, given, target, reading, progress))
+            wanted = _reading_of(target, reading)
+            parts.append(take(store, project.id, given, target, wanted, progress))
     return together(parts)
+
+
+def _reading_of(target: Target | None, reading: Reading) -> Reading:
+    """Labels are wanted where both classes stand in one file, ids where the candidates are."""
+    labelled = target in (None, "train", "test")
+    return replace(
+        reading,
+        label=reading.label if labelled else None,
+        id_column=reading.id_column if target == "candidate" else None,
+    )
 
 
 def _health(store: Store, project: Project, quiet: bool) -> tuple[Finding, ...]:
@@ -272,10 +235,27 @@ def _health(store: Store, project: Project, quiet: bool) -> tuple[Finding, ...]:
         return health_of(store, project.id, progress)
 
 
-def _score(store: Store, project: Project, plan: Plan, quiet: bool) -> None:
+def _score(
+    store: Store, project: Project, plan: Plan, quiet: bool, told: tuple[str, ...] = ()
+) -> None:
+    """Score, and say what has not been told yet."""
     with console.progress_bar(quiet=quiet) as progress:
         run = score_project(store, project.id, plan, progress)
-    console.say(*run.settings["notes"], *run.settings["warnings"])
+    frame = run_frame(store, run.id)
+    counts = ", ".join(f"{n:,} {word}" for word, n in frame["category"].value_counts().items())
+    if quiet:
+        return
+    console.say(*(f"note: {note}" for note in run.settings["notes"] if note not in told))
+    console.write(
+        f"{printable(project.name)}: {len(frame):,} candidates scored ({counts}) — see them with "
+        f"python -m eap_core scores {shown(project.name)}\n"
+    )
+
+
+def _read_notes(store: Store, project: Project) -> tuple[str, ...]:
+    """How the files were read, which was said when they were added."""
+    given = uploads_of(store, project.id)
+    return tuple(note for upload in given for note in upload.details["notes"])
 
 
 def _scored(store: Store, project: Project) -> list[Finding]:
@@ -297,9 +277,9 @@ def _report(project: Project, taken: Taken, findings: tuple[Finding, ...], json:
         return
     console.say(*(f"note: {note}" for note in taken.notes))
     console.say(*(f"warning: {warning}" for warning in taken.warnings))
-    console.say(*(f"not used: {name} {reason}" for name, reason in taken.skipped))
+    # What was not used is one of the findings.
     _tell(findings)
-    counts = ", ".join(f"{count:,} {role}" for role, count in taken.counts.items())
+    counts = ", ".join(f"{count:,} {PLURAL[role]}" for role, count in taken.counts.items())
     console.write(f"{printable(project.name)}: {counts or 'nothing new'}\n")
 
 

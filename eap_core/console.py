@@ -73,7 +73,9 @@ def write_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
     cells = [[_cell(value) for value in row] for row in rows]
     for j, name in enumerate(columns):
         numeric = any(isinstance(row[j], _Number) for row in cells)
-        table.add_column(Text(printable(name)), justify="right" if numeric else "left")
+        table.add_column(
+            Text(printable(name)), justify="right" if numeric else "left", overflow="fold"
+        )
     for row in cells:
         table.add_row(*(Text(str(value)) for value in row))
     Console().print(table)

@@ -11,7 +11,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -23,11 +25,13 @@ from eap_core.projects.intake import take_uploaded
 from eap_core.projects.plan import Plan
 from eap_core.projects.scored import score_project
 from eap_core.store import jobs
+from eap_core.store.bin import files_named, remove_unused
 from eap_core.store.jobs import Job
 from eap_core.store.schema import now
 from eap_core.store.store import Store
 
 _BEAT_SECONDS = 1.0
+_PROGRAM = Path(__file__).resolve().parents[1]
 Work = Callable[[Store, Job, Progress], Any]
 
 
@@ -41,7 +45,7 @@ def _health(store: Store, job: Job, progress: Progress) -> Any:
 
 def _score(store: Store, job: Job, progress: Progress) -> Any:
     plan = Plan.from_record(dict(job.arguments))
-    return score_project(store, _project(job), plan, progress, job.id).id
+    return score_project(store, _project(job), plan, progress, job.token).id
 
 
 def _demo(store: Store, job: Job, progress: Progress) -> Any:
@@ -66,28 +70,41 @@ def launch(
 
 def again(store: Store, job: str) -> None:
     """Start a job anew whose worker died, or that no worker ever took."""
-    if jobs.by_id(store, job).status == "running":
-        jobs.requeue(store, job)
+    found = jobs.by_id(store, job)
+    if not jobs.is_dead(found, now()) or not jobs.requeue(store, found):
+        raise DataError(
+            f"the job {shown(job)} is not started again, since it is not dead ({found.status}) — "
+            "wait for it, or cancel it first"
+        )
     _spawn(store, job)
 
 
 def work_on(store: Store, job_id: str) -> None:
     """Do a job in this process; how it ended is in its row."""
-    if not jobs.start(store, job_id):
-        return  # another worker has it, or it was cancelled
-    job = jobs.by_id(store, job_id)
-    with _Heart(store, job_id) as heart:
+    try:
+        token = jobs.start(store, job_id)
+        if token is not None:  # otherwise another worker has it, or it was cancelled
+            _work(store, jobs.by_id(store, job_id), token)
+    finally:
+        # What was uploaded for it is kept only where it became part of the project.
+        with suppress(EapError):  # a file too many does no harm; how the job ended is told
+            remove_unused(store, files_named(jobs.by_id(store, job_id).arguments))
+
+
+def _work(store: Store, job: Job, token: str) -> None:
+    """Do the job; ends that a worker reports which lost the job meanwhile change nothing."""
+    with _Heart(store, job.id, token) as heart:
         try:
             result = WORK[job.kind](store, job, heart.progress)
         except Cancelled:
-            jobs.cancelled(store, job_id)
+            jobs.cancelled(store, job.id, token)
         except EapError as error:
-            jobs.fail(store, job_id, str(error))
+            jobs.fail(store, job.id, token, str(error))
         except BaseException as error:
-            jobs.fail(store, job_id, f"an unexpected error, {type(error).__name__}: {error}")
+            jobs.fail(store, job.id, token, f"an unexpected error, {type(error).__name__}: {error}")
             raise  # a bug: its traceback belongs into the worker's log
         else:
-            jobs.finish(store, job_id, result)
+            jobs.finish(store, job.id, token, result)
 
 
 def time_left(job: Job, at: datetime | None = None) -> timedelta | None:
@@ -101,16 +118,22 @@ def time_left(job: Job, at: datetime | None = None) -> timedelta | None:
 class _Heart:
     """Beats from a thread of its own, so that a long step does not look like a dead worker."""
 
-    def __init__(self, store: Store, job: str) -> None:
-        self._store, self._job = store, job
-        self._latest = (0.0, "starting")
+    def __init__(self, store: Store, job: str, token: str) -> None:
+        self._store, self._job, self._token = store, job, token
+        self._latest, self._heard = (0.0, "starting"), now()
         self._stop, self._cancel = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def progress(self, share: float, step: str) -> None:
         self._latest = (share, step)
-        if self._cancel.is_set():
+        if self._cancel.is_set() or not self._still_ours():
             raise Cancelled
+
+    def _still_ours(self) -> bool:
+        """After a silence long enough to be taken for dead, look before going on."""
+        if now() - self._heard < timedelta(seconds=jobs.DEAD_AFTER):
+            return True
+        return jobs.holds(self._store, self._job, self._token)
 
     def __enter__(self) -> _Heart:
         self._thread.start()
@@ -123,8 +146,9 @@ class _Heart:
     def _run(self) -> None:
         while not self._stop.wait(_BEAT_SECONDS):
             try:
-                if jobs.beat(self._store, self._job, *self._latest):
+                if jobs.beat(self._store, self._job, self._token, *self._latest):
                     self._cancel.set()
+                self._heard = now()
             except EapError:
                 continue  # a full disk may have room again by the next beat
 
@@ -138,13 +162,15 @@ def _project(job: Job) -> str:
 def _spawn(store: Store, job: str) -> None:
     logs = store.home / "logs"
     logs.mkdir(parents=True, exist_ok=True)
+    path = os.pathsep.join(filter(None, [str(_PROGRAM), os.environ.get("PYTHONPATH")]))
     with (logs / f"job-{job}.log").open("ab") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "eap_core.worker", job],
+            # -P: the folder from which the app was started is no place to import from
+            [sys.executable, "-P", "-m", "eap_core.worker", job],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            env={**os.environ, "EAP_HOME": str(store.home)},
+            env={**os.environ, "EAP_HOME": str(store.home), "PYTHONPATH": path},
             start_new_session=True,  # the work goes on when whoever asked for it ends
         )
     # Reaped by a thread: a dead child that nobody waits for would still seem alive.

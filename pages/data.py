@@ -3,10 +3,12 @@
 import streamlit as st
 
 from eap_core import jobs as work
+from eap_core.health.finding import Finding
 from eap_core.projects.demos import NAMES, Demo
 from eap_core.projects.given import Taken
 from eap_core.projects.health import remembered
 from eap_core.projects.plan import Plan
+from eap_core.projects.state import state_of
 from eap_core.store import overview, projects
 from eap_core.store.items import remove_upload, restore_upload, uploads_of
 from eap_core.store.projects import Kind, Project
@@ -21,7 +23,7 @@ _DEMOS: dict[Demo, tuple[str, str]] = {
 
 
 def list_of_projects() -> None:
-    st.title("Which synthetic anomalies are worth keeping?")
+    st.title("Which synthetic anomalies are worth keeping?", anchor=False)
     st.markdown("Open a demo to look around, or start with your own data.")
     _demos()
     with st.form("data.new", border=True):
@@ -79,7 +81,7 @@ def _demos() -> None:
 
 def one_project(project: Project) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.title(plain(project.name))
+        st.title(plain(project.name), anchor=False)
         if st.button("All projects", icon=":material/list:"):
             session.look_at(None)
             st.rerun()
@@ -87,6 +89,7 @@ def one_project(project: Project) -> None:
     if jobs.active(added):
         assert added is not None
         jobs.progress(opened, added.id)
+        uploads.add_files(opened, project, busy=True)
     else:
         jobs.outcome(added)
         if added is not None and added.status == "finished" and jobs.just_ended(added):
@@ -150,24 +153,25 @@ def _health(project: Project) -> None:
     if not any(upload.removed_at is None for upload in uploads_of(opened, project.id)):
         return
     st.subheader("Health of the data", anchor=False)
-    findings = remembered(opened, project.id)
+    state = {"state": state_of(opened, project.id)}
     job = jobs.latest(opened, project.id, "health")
-    if findings is None:
-        if jobs.active(job):
-            assert job is not None
-            jobs.progress(opened, job.id)
-            return
-        jobs.outcome(job)
-        if job is not None and job.status != "finished":
-            if st.button("Look at the data", icon=":material/monitor_heart:"):
-                work.launch(opened, "health", {}, project.id)
-                st.rerun()
-            return
-        started = work.launch(opened, "health", {}, project.id)
-        jobs.progress(opened, started.id)
+    if jobs.active(job):
+        assert job is not None
+        jobs.progress(opened, job.id)
         return
-    health.report(findings)
-    _score(project, any(finding.severity == "stop" for finding in findings))
+    findings = remembered(opened, project.id)
+    if findings is None and job is not None and job.arguments == state:
+        jobs.outcome(job)
+        if job.status == "finished":
+            findings = tuple(Finding.from_record(record) for record in job.result)
+        if st.button("Look at the data again", icon=":material/monitor_heart:"):
+            work.launch(opened, "health", state, project.id)
+            st.rerun()
+    elif findings is None:
+        jobs.progress(opened, work.launch(opened, "health", state, project.id).id)
+    if findings is not None:
+        health.report(findings)
+        _score(project, any(finding.severity == "stop" for finding in findings))
 
 
 def _score(project: Project, stopped: bool) -> None:

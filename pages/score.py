@@ -14,15 +14,21 @@ from ui.words import plain
 
 
 def nothing_yet() -> None:
-    st.title("Scores")
+    st.title("Scores", anchor=False)
     st.info("There are no scores yet. Choose a project or a demo, and score it there.")
     st.page_link("pages/data.py", label="Go to the data", icon=":material/arrow_back:")
 
 
 def scores(project: Project, run: runs.Run) -> None:
-    table = cached.scores(run.id)
-    st.title(plain(project.name))
+    table = cached.scores(run.id, state_of(opened, project.id))
+    st.title(plain(project.name), anchor=False)
     st.markdown(f"{len(table):,} candidates, each judged by its own features, not by the others.")
+    if changed(project, run):
+        st.warning(
+            "The data have changed since this scoring. Score again to judge all candidates.",
+            icon=":material/update:",
+        )
+        st.page_link("pages/data.py", label="Go to the data", icon=":material/arrow_back:")
     with st.container(horizontal=True):
         for category, words in charts.WORDS.items():
             count = int((table["category"] == category).sum())
@@ -43,11 +49,21 @@ def scores(project: Project, run: runs.Run) -> None:
         why(project, run, table, chosen)
 
 
+def changed(project: Project, run: runs.Run) -> bool:
+    """Whether files were added or removed since the run."""
+    return run.settings.get("state") != state_of(opened, project.id)
+
+
 def candidates(table: pd.DataFrame, group: str | None) -> str | None:
     """All candidates, best first; the one that is chosen."""
     st.subheader("Candidates", anchor=False)
+    shown = table[["id", *([group] if group else []), "percentile", "category", "p_y", "covered"]]
     chosen = st.dataframe(
-        table[["id", *([group] if group else []), "percentile", "category", "p_y", "covered"]],
+        shown.assign(
+            category=shown["category"].map(charts.WORDS),
+            p_y=100 * shown["p_y"],
+            covered=100 * shown["covered"],
+        ),
         hide_index=True,
         height=320,
         on_select="rerun",
@@ -61,8 +77,8 @@ def candidates(table: pd.DataFrame, group: str | None) -> str | None:
                 "Quality percentile", min_value=0, max_value=100, format="%.0f"
             ),
             "category": "Category",
-            "p_y": st.column_config.NumberColumn("Looks anomalous", format="percent"),
-            "covered": st.column_config.NumberColumn("Within the data's reach", format="percent"),
+            "p_y": st.column_config.NumberColumn("Looks anomalous", format="%.0f %%"),
+            "covered": st.column_config.NumberColumn("Within the data's reach", format="%.0f %%"),
         },
         key="score.table",
         alt="All candidates, best first",
@@ -80,9 +96,9 @@ def candidates(table: pd.DataFrame, group: str | None) -> str | None:
 
 def why(project: Project, run: runs.Run, table: pd.DataFrame, candidate: str) -> None:
     st.subheader("Why this score", anchor=False)
-    rests_on = cached.evidence(run.id, state_of(opened, project.id))
+    rests_on = None if changed(project, run) else cached.evidence(run.id)
     if rests_on is None:
-        st.info("The project's data have changed since this run. Score again to see why.")
+        st.info("This can be said again after the next scoring: the data have changed.")
         return
     problem, evidence, plan = rests_on
     found = explain(problem, evidence, plan.settings, candidate, plan.belief)

@@ -24,6 +24,7 @@ WORDS = {
 def by_group(frame: pd.DataFrame, group: str) -> go.Figure:
     """Every candidate by its quality percentile, one line per group, category by shape."""
     names = list(dict.fromkeys(frame[group]))
+    line = {name: float(i) for i, name in enumerate(names)}
     figure = go.Figure()
     for category in CATEGORIES:
         rows = frame[frame["category"] == category]
@@ -32,7 +33,7 @@ def by_group(frame: pd.DataFrame, group: str) -> go.Figure:
         stack = ties.cumcount() % _STACKED - (ties.transform("size").clip(upper=_STACKED) - 1) / 2
         figure.add_scatter(
             x=rows["percentile"],
-            y=rows[group].map(names.index) + stack * 0.06,
+            y=rows[group].map(line).astype(float) + stack * 0.06,
             mode="markers",
             name=WORDS[category],
             customdata=[html.escape(name) for name in rows["id"]],

@@ -29,10 +29,7 @@ def chosen_project(store: Store) -> Project | None:
     wanted = session.current().project
     if wanted is None:
         return None
-    try:
-        project = projects.by_id(store, wanted)
-    except EapError:
-        project = None
+    project = projects.known(store, wanted)
     if project is None or project.binned_at is not None:
         st.info("The project of this link is not here any more. Choose another.")
         session.look_at(None)

@@ -21,7 +21,7 @@ _DOING = {
 }
 
 
-_NEWS = timedelta(minutes=10)
+_NEWS, _BAD_NEWS = timedelta(seconds=45), timedelta(minutes=10)
 
 
 def latest(store: Store, project: str | None, *kinds: str) -> Job | None:
@@ -31,9 +31,10 @@ def latest(store: Store, project: str | None, *kinds: str) -> Job | None:
 
 
 def just_ended(job: Job | None) -> bool:
-    """Whether it is news: what happened an hour ago need not be told on every visit."""
-    ended = None if job is None else job.finished_at
-    return ended is not None and now() - ended < _NEWS
+    """Whether it is news: success is soon taken for granted, a failure is told for longer."""
+    if job is None or job.finished_at is None:
+        return False
+    return now() - job.finished_at < (_NEWS if job.status == "finished" else _BAD_NEWS)
 
 
 def active(job: Job | None) -> bool:
@@ -74,4 +75,4 @@ def outcome(job: Job | None) -> None:
     if job.status == "failed":
         st.error(plain(job.error or "it failed"), icon=":material/error:")
     elif job.status == "cancelled":
-        st.info(f"{_DOING[job.kind]} was cancelled; nothing was changed.")
+        st.info(f"{_DOING[job.kind]} was cancelled. What was complete before that is kept.")

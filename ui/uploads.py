@@ -55,13 +55,20 @@ _MISSING: dict[str, Missing] = {
 }
 
 
-def add_files(store: Store, project: Project) -> None:
-    """Choose a role and files, and start adding them."""
+def add_files(store: Store, project: Project, busy: bool = False) -> None:
+    """Choose a role and files, and start adding them; the role stays chosen while others come."""
     targets = _TARGETS[project.kind]
     chosen = st.segmented_control(
-        "What are these files?", list(targets), default="Normals", key="data.target", required=True
+        "What are these files?",
+        list(targets),
+        default="Normals",
+        key=f"data.target.{project.kind}",
+        required=True,
+        disabled=busy,
     )
-    target = targets[chosen]
+    if busy:
+        return
+    target = targets[chosen or "Normals"]
     with st.form("data.files", clear_on_submit=True, border=True):
         files = st.file_uploader(
             "Images, or a ZIP of them" if project.kind == "images" else "Tables",

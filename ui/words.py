@@ -20,12 +20,14 @@ SEVERITY_WORDS: dict[Severity, str] = {
     "warning": "Worth a look",
     "note": "Good to know",
 }
+_INVISIBLE = "\u2060"  # between the signs that would turn an address into a link
+_LINKS = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?<=@)")
 _MARKS = re.compile(r"([\\`*_{}\[\]()#+\-.!|~<>$:&])")
 
 
 def plain(text: str) -> str:
     """Text for a place that understands Markdown, with every mark taken literally."""
-    return _MARKS.sub(r"\\\1", printable(text))
+    return _MARKS.sub(r"\\\1", _LINKS.sub(_INVISIBLE, printable(text)))
 
 
 def duration(seconds: float) -> str:

@@ -15,9 +15,10 @@ from eap_core.health.copies import PLURAL
 from eap_core.health.finding import Finding, share
 from eap_core.images.read import ImageItem
 from eap_core.roles import ROLES, Role
+from eap_core.table import Floats
 
 _BLANK = 0.005  # contrast below which nothing is to be seen
-_OTHER_AREA, _OTHER_SHAPE = 1.5, 1.15  # ratios of typical areas and of typical width/height
+_NEAR_RANGE = 1.15  # a size this much beyond those of the normals is still like them
 _OTHER_LIGHT, _LEAST_LIGHT = 4.0, 0.06  # in the normals' own spread, and on the scale 0…1
 _SIZES_TOLD = 3
 _LOSSY = {"JPEG", "WEBP"}
@@ -50,14 +51,8 @@ def _sizes(by_role: dict[Role, list[ImageItem]]) -> Iterator[Finding]:
     if len(sizes) < 2:
         return
     told = "; ".join(f"{PLURAL[role]} {_told(own)}" for role, own in by_role.items())
-    typical = {role: _typical(own) for role, own in by_role.items()}
-    normal = typical.get("normal")
-    other = [
-        role
-        for role, (area, shape) in typical.items()
-        if normal
-        and (_ratio(area, normal[0]) > _OTHER_AREA or _ratio(shape, normal[1]) > _OTHER_SHAPE)
-    ]
+    normals = by_role.get("normal", [])
+    other = [role for role, own in by_role.items() if normals and _mostly_other(normals, own)]
     if other:
         names = " and ".join(PLURAL[role] for role in other)
         yield Finding(
@@ -85,15 +80,19 @@ def _told(items: Sequence[ImageItem]) -> str:
     return f"{min(widths)}–{max(widths)}×{min(heights)}–{max(heights)} ({len(items)})"
 
 
-def _typical(items: Sequence[ImageItem]) -> tuple[float, float]:
-    """Median area and median width/height."""
-    area = np.median([i.facts.width * i.facts.height for i in items])
-    shape = np.median([i.facts.width / i.facts.height for i in items])
-    return float(area), float(shape)
+def _mostly_other(normals: Sequence[ImageItem], own: Sequence[ImageItem]) -> bool:
+    """Whether most have an area, or a width/height, that hardly any normal has."""
+    outside = np.zeros(len(own), dtype=bool)
+    for usual, values in zip(_measures(normals), _measures(own), strict=True):
+        low, high = np.quantile(usual, [0.05, 0.95])
+        outside |= (values < low / _NEAR_RANGE) | (values > high * _NEAR_RANGE)
+    return bool(outside.mean() > 0.5)
 
 
-def _ratio(one: float, other: float) -> float:
-    return max(one, other) / min(one, other)
+def _measures(items: Sequence[ImageItem]) -> tuple[Floats, Floats]:
+    """Areas and shapes."""
+    sides = np.array([(i.facts.width, i.facts.height) for i in items], dtype=np.float64)
+    return sides[:, 0] * sides[:, 1], sides[:, 0] / sides[:, 1]
 
 
 def _colour(

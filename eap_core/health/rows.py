@@ -14,7 +14,7 @@ from eap_core.health.nearest import Ints, nearest
 from eap_core.problem import Problem
 from eap_core.progress import Progress, part_of, silent
 from eap_core.roles import Role
-from eap_core.table import Floats, Table
+from eap_core.table import Floats
 
 _SAMPLE = 1_000  # normals whose distance to the nearest other is looked at
 _NEAR = 0.01  # a near-copy is this much closer than normals usually are to each other
@@ -23,16 +23,20 @@ _OUTSIDE = 0.5  # of the training data's range; a whole column beyond it is in a
 
 def row_findings(
     problem: Problem,
-    test: Mapping[Role, Table] = MappingProxyType({}),
+    test: Mapping[Role, Problem] = MappingProxyType({}),
     progress: Progress = silent,
 ) -> Iterator[Finding]:
-    """What is worth knowing about the rows and columns of a problem before it is scored."""
+    """What is worth knowing about the rows and columns of a problem before it is scored.
+
+    Each of ``test`` is the same problem with those rows in the candidates' place, so that equal
+    rows have equal numbers, whatever was encoded or filled in.
+    """
     candidates = [
         Entry(name, "candidate", _key(row))
         for name, row in zip(problem.ids, problem.x_candidates, strict=True)
     ]
     yield from _warned(problem)
-    yield from copies([*_training(problem), *candidates, *_test_entries(problem, test)])
+    yield from copies([*_training(problem), *candidates, *_test_entries(test)])
     yield from _near_copies(problem, progress)
     yield from _other_units(problem)
 
@@ -57,18 +61,12 @@ def _training(problem: Problem) -> list[Entry]:
     ]
 
 
-def _test_entries(problem: Problem, test: Mapping[Role, Table]) -> list[Entry]:
-    """Test rows on the problem's own scale, so that equal numbers are equal bytes."""
-    entries = []
-    for role, table in test.items():
-        if not set(problem.columns) <= set(table.columns):
-            continue  # other columns: nothing can be equal
-        positions = [table.columns.index(name) for name in problem.columns]
-        values = (table.values[:, positions] - problem.centre) / problem.spread
-        entries += [
-            Entry(name, role, _key(row)) for name, row in zip(table.ids, values, strict=True)
-        ]
-    return entries
+def _test_entries(test: Mapping[Role, Problem]) -> list[Entry]:
+    return [
+        Entry(name, role, _key(row))
+        for role, stand_in in test.items()
+        for name, row in zip(stand_in.ids, stand_in.x_candidates, strict=True)
+    ]
 
 
 def _key(row: Floats) -> bytes:

@@ -96,8 +96,9 @@ def _uncovered_candidates(problem: Problem, evidence: Evidence, prior: Prior) ->
         yield Finding(
             "ties-at-prior",
             "note",
-            f"{share(tied, total, 'candidates')} have no evidence at all and tie at the prior",
-            "among them the order is by name only",
+            f"{share(tied, total, 'candidates')} lie so far from the data that nothing can be said "
+            "about them",
+            "they share one score, and among them the order is by name only",
         )
 
 

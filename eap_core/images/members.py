@@ -143,6 +143,8 @@ def _unwanted(name: str, size: int) -> str | None:
         return f"lies {len(parts):,} folders deep; limit is {MAX_DEPTH} — move it up"
     if ending in _ARCHIVES:
         return "is an archive inside — unpack it and take its images by themselves"
+    if ending in (".heic", ".heif"):
+        return "is a HEIC photo — save or export it as JPEG or PNG"
     if ending not in ENDINGS and not is_table(name):
         return f"{NO_IMAGE} — {ACCEPTED}"
     limit = MAX_TABLE_BYTES if is_table(name) else MAX_IMAGE_BYTES

@@ -18,10 +18,11 @@ from eap_core.errors import DataError, SettingsError, shown
 from eap_core.images.decode import rgb_of
 from eap_core.problem import Problem
 from eap_core.progress import Progress, silent
+from eap_core.projects.combined import combined
 from eap_core.projects.features import given_features
 from eap_core.projects.plan import Plan
 from eap_core.projects.rare import used_anomalies
-from eap_core.projects.table_intake import combined, stored_table
+from eap_core.projects.table_intake import stored_table
 from eap_core.roles import Role
 from eap_core.store import projects
 from eap_core.store.items import Item, items_of, uploads_of
@@ -38,12 +39,18 @@ class Prepared:
     notes: tuple[str, ...] = ()
 
 
-def prepared(store: Store, project: str, plan: Plan, progress: Progress = silent) -> Prepared:
-    """The problem of a project's present items."""
+def prepared(
+    store: Store,
+    project: str,
+    plan: Plan,
+    progress: Progress = silent,
+    role: Role = "candidate",
+) -> Prepared:
+    """The problem of a project's present items; those of ``role`` are what is judged."""
     by_role = _by_role(items_of(store, project))
-    normals, candidates = by_role["normal"], by_role["candidate"]
+    normals, candidates = by_role["normal"], by_role[role]
     if not normals or not candidates:
-        missing = "normals" if not normals else "candidates"
+        missing = "normals" if not normals else f"{role}s"
         raise DataError(f"the project has no {missing} — add some first")
     anomalies, notes = _rare(normals, by_role["anomaly"])
     parts: dict[Role, list[Item]] = {
@@ -108,8 +115,8 @@ def _image_tables(
     items = [item for own in parts.values() for item in own]
     given = given_features(store, project, items)
     if given is not None:
-        values, columns = given
-        return _by_parts(parts, values, columns), "standard"
+        tables = _by_parts(parts, given.values, given.columns)
+        return {role: replace(t, missing=given.missing) for role, t in tables.items()}, "standard"
     if plan.features not in EMBEDDERS:
         raise SettingsError(
             f"there are no image features {shown(plan.features)} — choose from "

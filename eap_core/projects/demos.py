@@ -15,6 +15,7 @@ from eap_core.projects.intake import take
 from eap_core.projects.plan import Plan
 from eap_core.projects.scored import score_project
 from eap_core.store import projects
+from eap_core.store.items import items_of
 from eap_core.store.projects import Project
 from eap_core.store.store import Store
 
@@ -29,6 +30,8 @@ def make_demo(store: Store, kind: Demo, progress: Progress = silent) -> Project:
         return project
     if project is None:
         project = projects.create(store, NAMES[kind], kind)
+    # Nothing is added twice, so an interrupted demo is completed rather than begun again.
+    if not items_of(store, project.id, "candidate"):
         with tempfile.TemporaryDirectory(dir=store.home) as folder:
             _fill(store, project.id, kind, Path(folder), part_of(progress, 0.0, 0.3))
     score_project(store, project.id, Plan(), part_of(progress, 0.3, 1.0))
@@ -49,5 +52,5 @@ def _fill(store: Store, project: str, kind: Demo, folder: Path, progress: Progre
         take(store, project, [Given.at(train)], "train")
         take(store, project, [Given.at(candidates)], "candidate")
     else:
-        write_demo_images(folder)
-        take(store, project, [Given(folder, "demo")], None, progress=progress)
+        write_demo_images(folder, progress=part_of(progress, 0.0, 0.6))
+        take(store, project, [Given(folder, "demo")], progress=part_of(progress, 0.6, 1.0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import PurePosixPath
 
 from eap_core.errors import DataError, listed
@@ -13,7 +13,7 @@ from eap_core.projects.table_intake import read_again
 from eap_core.readers import Reading, read_table
 from eap_core.store.items import Item, NewUpload, Upload, add_upload, items_of, uploads_of
 from eap_core.store.store import Store
-from eap_core.table import Floats, Table
+from eap_core.table import Table
 
 
 def take_features(
@@ -42,10 +42,8 @@ def take_features(
     return taken
 
 
-def given_features(
-    store: Store, project: str, items: Sequence[Item]
-) -> tuple[Floats, tuple[str, ...]] | None:
-    """The latest given features of these items with the columns' names; None if none were given."""
+def given_features(store: Store, project: str, items: Sequence[Item]) -> Table | None:
+    """The latest given features, a row for each of these items; None if none were given."""
     upload = _latest(store, project)
     if upload is None:
         return None
@@ -58,7 +56,9 @@ def given_features(
             f"{listed(missing, 3)} — give a table with all of them, or remove it to have the "
             "features computed"
         )
-    return table.values[[rows[item.id] for item in items]], table.columns
+    order = [rows[item.id] for item in items]
+    names = tuple(item.name for item in items)
+    return replace(table, values=table.values[order], ids=names, labels=None, extras={})
 
 
 def _latest(store: Store, project: str) -> Upload | None:

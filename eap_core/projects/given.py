@@ -36,8 +36,15 @@ class Given:
     @property
     def is_table(self) -> bool:
         """Whether it is rows; a table named metadata describes images."""
-        name = PurePosixPath(self.name.replace("\\", "/"))
-        return name.suffix.casefold() in _TABLES and name.stem.casefold() != "metadata"
+        return self.ends_as_table and self._called.stem.casefold() != "metadata"
+
+    @property
+    def ends_as_table(self) -> bool:
+        return self._called.suffix.casefold() in _TABLES
+
+    @property
+    def _called(self) -> PurePosixPath:
+        return PurePosixPath(self.name.replace("\\", "/"))
 
 
 @dataclass(frozen=True)

@@ -13,23 +13,27 @@ from PIL import Image
 from eap_core.errors import DataError
 from eap_core.health.amounts import amounts
 from eap_core.health.changes import change_findings
-from eap_core.health.copies import Entry, copies
+from eap_core.health.copies import PLURAL, Entry, copies
 from eap_core.health.finding import Finding, counted, gravest_first
 from eap_core.health.looks import look_findings
 from eap_core.health.rows import row_findings
 from eap_core.images.decode import rgb_of
 from eap_core.images.members import NO_IMAGE
+from eap_core.problem import Problem
 from eap_core.progress import Progress, silent
-from eap_core.projects.contents import prepared, row_tables
+from eap_core.projects.contents import prepared
 from eap_core.projects.image_intake import image_item
 from eap_core.projects.plan import Plan
 from eap_core.projects.state import state_of
+from eap_core.roles import Role
 from eap_core.store import projects
 from eap_core.store.blobs import whole_file
 from eap_core.store.failures import told_of_disk
 from eap_core.store.items import Item, Upload, items_of, uploads_of
 from eap_core.store.store import Store
 
+UNSCORABLE = "cannot-be-scored"
+_TEST: tuple[Role, ...] = ("test_normal", "test_anomaly")
 _VERSION = 1  # of the checks: another number asks for a fresh look
 
 
@@ -41,8 +45,10 @@ def health(store: Store, project: str, progress: Progress = silent) -> tuple[Fin
     target = _file(store, project)  # before looking: what is added meanwhile is another state
     items, uploads = items_of(store, project), uploads_of(store, project)
     findings = gravest_first(_findings(store, project, items, uploads, progress))
-    with told_of_disk(), whole_file(target, durable=False) as file:
-        file.write(json.dumps([finding.record for finding in findings]).encode())
+    # What fails now may work in a moment: only a report on the data themselves is remembered.
+    if not any(finding.code == UNSCORABLE for finding in findings):
+        with told_of_disk(), whole_file(target, durable=False) as file:
+            file.write(json.dumps([finding.record for finding in findings]).encode())
     progress(1.0, "health report")
     return findings
 
@@ -136,14 +142,14 @@ def _row_findings(
     try:
         ready = prepared(store, project, Plan())
     except DataError as error:
-        yield Finding("cannot-be-scored", "stop", str(error))
+        yield Finding(UNSCORABLE, "stop", str(error))
         return
-    test = row_tables(
-        store,
-        project,
-        {
-            "test_normal": [item for item in items if item.role == "test_normal"],
-            "test_anomaly": [item for item in items if item.role == "test_anomaly"],
-        },
-    )
+    test: dict[Role, Problem] = {}
+    for role in _TEST:
+        if any(item.role == role for item in items):
+            try:
+                test[role] = prepared(store, project, Plan(), role=role).problem
+            except DataError as error:
+                what = f"the {PLURAL[role]} cannot be compared with the rest: {error}"
+                yield Finding("test-not-compared", "warning", what)
     yield from row_findings(ready.problem, test, progress)

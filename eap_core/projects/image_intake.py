@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import PurePosixPath
 
-from eap_core.errors import DataError
+from eap_core.errors import DataError, EapError
+from eap_core.health.copies import PLURAL
 from eap_core.images.gather import gather, gather_many
 from eap_core.images.layout import Layout
 from eap_core.images.members import Gathered
@@ -16,6 +19,7 @@ from eap_core.images.read import ImageItem, read_images
 from eap_core.progress import Progress, part_of, silent
 from eap_core.projects.given import Given, Taken, Target, one_name, role_of
 from eap_core.roles import Role
+from eap_core.store.bin import remove_unused
 from eap_core.store.items import Item, NewItem, NewUpload, add_upload, items_of
 from eap_core.store.store import Store
 
@@ -34,29 +38,42 @@ def take_images(
     layout = layout_of(gathered)
     role = role_of(target)
 
+    kept: set[str] = set()
+
     def keep(sha256: str, original: bytes, thumbnail: bytes | None) -> None:
+        kept.add(sha256)
         store.blobs.put(original)
         if thumbnail is not None:
             store.blobs.put_thumbnail(sha256, thumbnail)
 
-    read = read_images(gathered, layout, role, keep, part_of(progress, 0.0, 0.95))
+    try:
+        read = read_images(gathered, layout, role, keep, part_of(progress, 0.0, 0.95))
+    except BaseException:
+        with suppress(EapError):  # files too many do no harm; what went wrong is told
+            remove_unused(store, kept)
+        raise
     found = _with_roles(read.items, target)
-    fresh, known = _fresh(found, items_of(store, project))
     skipped = tuple((skip.name, skip.reason) for skip in read.skipped)
-    notes = (*_layout_note(layout, target), *read.notes, *_known_note(known))
     if not found:
         raise DataError(_nothing(one_name(given), skipped))
-    counts = Counter(item.role for item in fresh)
-    taken = Taken(dict(counts), skipped, notes)
-    if fresh:
-        upload = NewUpload(
-            one_name(given),
-            "images",
-            role,
-            details={"layout": layout.kind, **taken.record},
-        )
-        add_upload(store, project, upload, fresh, part_of(progress, 0.95, 1.0))
-    return taken
+    notes = (*_layout_note(layout, target), *read.notes)
+    warnings = tuple(_overruled(found, layout, one_name(given)))
+    saving = part_of(progress, 0.95, 1.0)
+
+    def added() -> Taken:
+        fresh, known = _fresh(found, items_of(store, project))
+        counts = Counter(item.role for item in fresh)
+        taken = Taken(dict(counts), skipped, (*notes, *_known_note(known)), warnings)
+        if fresh:
+            details = {"layout": layout.kind, **taken.record}
+            upload = NewUpload(one_name(given), "images", role, details=details)
+            add_upload(store, project, upload, fresh, saving)
+        return taken
+
+    try:
+        return added()
+    except DataError:
+        return added()  # another tab may have added the same a moment ago; else it fails again
 
 
 def image_item(item: Item) -> ImageItem:
@@ -83,11 +100,11 @@ def _with_roles(items: Sequence[ImageItem], target: Target | None) -> list[Image
 
 def _fresh(found: Sequence[ImageItem], known: Sequence[Item]) -> tuple[list[NewItem], int]:
     """New items under names that are free, without those that are there already."""
-    there = {(item.role, item.name): item.sha256 for item in known}
-    taken = set(there)
+    there = {(item.role, item.sha256, _unnumbered(item.name)) for item in known}
+    taken = {(item.role, item.name) for item in known}
     fresh: list[NewItem] = []
     for position, item in enumerate(found):
-        if there.get((item.role, item.name)) == item.sha256:
+        if (item.role, item.sha256, _unnumbered(item.name)) in there:
             continue
         name = _free(item.name, item.role, taken)
         taken.add((item.role, name))
@@ -111,6 +128,26 @@ def _free(name: str, role: Role, taken: set[tuple[Role, str]]) -> str:
         number += 1
         free = str(path.with_name(f"{path.stem} ({number}){path.suffix}"))
     return free
+
+
+def _unnumbered(name: str) -> str:
+    """The name without the number that an earlier upload may have given it."""
+    return re.sub(r" \(\d+\)(?=\.[^./]*$|$)", "", name)
+
+
+def _overruled(items: Sequence[ImageItem], layout: Layout, name: str) -> Iterable[str]:
+    """A whole tree taken as one role is hardly meant."""
+    chosen = items[0].role
+    told = Counter(layout.places[item.name].role for item in items)
+    others = ", ".join(
+        f"{PLURAL[role]} ({count:,})" for role, count in told.items() if role not in (None, chosen)
+    )
+    if others and all(item.role == chosen for item in items):
+        yield (
+            f"{name} has folders for {others}, but all {len(items):,} images were added as "
+            f"{PLURAL[chosen]} — if that is wrong, remove it and give it as a whole, so that its "
+            "folders decide"
+        )
 
 
 def _layout_note(layout: Layout, target: Target | None) -> Iterable[str]:

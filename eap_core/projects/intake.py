@@ -38,22 +38,37 @@ def take(
     if not given:
         raise SettingsError("no file is named — give at least one")
     kind = projects.by_id(store, project).kind
+    if kind == "table":
+        others = [one.name for one in given if not one.ends_as_table]
+        if others:
+            raise DataError(
+                f"{listed(others)} is no table, and this project holds tables — use .csv, .tsv, "
+                ".txt, .parquet, .npz or .npy, or make a project of images"
+            )
+        return _take_tables(store, project, given, target, reading, progress)
+    return _take_pictures(store, project, given, target, reading, progress)
+
+
+def _take_pictures(
+    store: Store,
+    project: str,
+    given: Sequence[Given],
+    target: Target | None,
+    reading: Reading,
+    progress: Progress,
+) -> Taken:
+    """Images first, for features are known by the names of images that are there."""
     tables = [one for one in given if one.is_table]
     images = [one for one in given if not one.is_table]
-    if kind == "table":
-        if images:
-            raise DataError(
-                f"{listed([one.name for one in images])} is no table, and this project holds "
-                "tables — use .csv, .tsv, .txt, .parquet, .npz or .npy, or make a project of images"
-            )
-        return _take_tables(store, project, tables, target, reading, progress)
-    steps = equal_parts(progress, len(tables) + bool(images))
-    parts = [
-        take_features(store, project, one, reading, step)
-        for one, step in zip(tables, steps, strict=False)
-    ]
-    if images:
-        parts.append(take_images(store, project, images, target, steps[-1]))
+    first, *steps = equal_parts(progress, 1 + len(tables))
+    parts = [take_images(store, project, images, target, first)] if images else []
+    for one, step in zip(tables, steps, strict=True):
+        try:
+            parts.append(take_features(store, project, one, reading, step))
+        except DataError as error:
+            if len(given) == 1:
+                raise
+            parts.append(Taken(skipped=((one.name, f"is not added: {error}"),)))
     return together(parts)
 
 

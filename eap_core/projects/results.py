@@ -14,16 +14,17 @@ if TYPE_CHECKING:
 
 
 def run_frame(store: Store, run_id: str) -> pd.DataFrame:
-    """One row per candidate of the run: item, name, scores, category, metadata."""
+    """One row per candidate of the run that is still in the project, best first."""
     import pandas as pd  # slow to import
 
     run = runs.by_id(store, run_id)
     order = runs.candidates_of(store, run_id)
-    known = {item.id: item for item in items_of(store, run.project, "candidate", removed=True)}
-    items = [known[item] for item in order]
-    scores = runs.scores_of(store, run_id)
+    known = {item.id: item for item in items_of(store, run.project, "candidate")}
+    kept = [i for i, item in enumerate(order) if item in known]
+    items = [known[order[i]] for i in kept]
+    scores = {name: values[kept] for name, values in runs.scores_of(store, run_id).items()}
     frame = pd.DataFrame(
-        {"item": list(order), "id": [item.name for item in items], **scores}, copy=True
+        {"item": [item.id for item in items], "id": [item.name for item in items], **scores}
     )
     if {"p_y", "covered"} <= set(scores):
         frame["category"] = category_of(scores["p_y"], scores["covered"])

@@ -13,6 +13,7 @@ from eap_core.health.scored import scored_findings
 from eap_core.progress import Cancelled, Progress, part_of, silent
 from eap_core.projects.contents import prepared
 from eap_core.projects.plan import Plan, fitted_to, versions
+from eap_core.projects.state import state_of
 from eap_core.scoring import evaluator_names, one_by_one
 from eap_core.store import runs
 from eap_core.store.runs import Run
@@ -29,11 +30,13 @@ def score_project(
 ) -> Run:
     """Score every candidate; the run becomes current when the last figure is on the disk."""
     evaluator_names(plan.evaluators)  # an unknown name is said before the work
+    state = state_of(store, project)  # before looking: what is added meanwhile is another state
     ready = prepared(store, project, plan, part_of(progress, 0.0, 0.6))
     settings, notes = fitted_to(plan.settings, len(ready.problem.normals))
     plan = replace(plan, settings=settings)
     record: dict[str, Any] = {
         **plan.record,
+        "state": state,
         "notes": [*ready.problem.notes, *ready.notes, *notes],
         "warnings": list(ready.problem.warnings),
     }

@@ -8,23 +8,32 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from eap_core.errors import DataError, shown
+from eap_core.errors import DataError, listed, shown
 from eap_core.inputs import unlabelled
 from eap_core.progress import Progress, part_of, silent
 from eap_core.projects.given import Given, Taken, Target, role_of
 from eap_core.readers import Reading, read_table
 from eap_core.roles import Role
 from eap_core.store.blobs import whole_file
-from eap_core.store.failures import told_of_disk
-from eap_core.store.items import Item, NewItem, NewUpload, Upload, add_upload, items_of
+from eap_core.store.items import (
+    Item,
+    NewItem,
+    NewUpload,
+    Upload,
+    add_upload,
+    items_of,
+    uploads_of,
+)
 from eap_core.store.store import Store
 from eap_core.table import Floats, Table
 
@@ -45,12 +54,15 @@ def take_table(
     """Add the rows of one file in the role that is named, or by its labels."""
     progress(0.0, "reading")
     sha256 = store.blobs.put_file(given.path)
+    asked = {"reading": asdict(reading), "target": target}
+    if _is_there(store, project, sha256, asked):
+        return Taken(notes=(f"{given.name} is in the project already and is not added twice",))
     table = read_table(given.path, reading, name=given.name)
     table = unlabelled(table) if target == "candidate" else table
     roles = _roles(table, target)
     digest = _digest(table.values)
     details = {
-        "reading": asdict(reading),
+        **asked,
         "source": table.source,
         "columns": list(table.columns),
         "texts": list(table.texts),
@@ -58,8 +70,11 @@ def take_table(
         "missing": table.missing,
         "digest": digest,
     }
-    new = _items(table, roles, items_of(store, project))
-    taken = Taken(dict(Counter(roles)), (), table.notes, (*table.warnings, *_split(roles, target)))
+    new, renamed = _items(table, roles, items_of(store, project))
+    notes = (*table.notes, *renamed)
+    warnings = (*table.warnings, *_split(roles, target), *_unknown_columns(table, reading))
+    taken = Taken(dict(Counter(roles)), (), notes, warnings)
+    _remember(store, digest, table.values)
     upload = NewUpload(
         given.name,
         "table",
@@ -68,8 +83,18 @@ def take_table(
         {**details, **taken.record},
     )
     add_upload(store, project, upload, new, part_of(progress, 0.5, 1.0))
-    _remember(store, digest, table.values)
     return taken
+
+
+def _is_there(store: Store, project: str, sha256: str, asked: Mapping[str, Any]) -> bool:
+    """Whether the same file was added before in the same way."""
+    wanted = json.loads(json.dumps(asked))  # as the store keeps it
+    return any(
+        upload.sha256 == sha256
+        and upload.removed_at is None
+        and wanted == {key: upload.details.get(key) for key in wanted}
+        for upload in uploads_of(store, project)
+    )
 
 
 def stored_table(store: Store, upload: Upload, items: Sequence[Item]) -> Table:
@@ -131,7 +156,21 @@ def _split(roles: Sequence[Role], target: Target) -> Iterator[str]:
         yield f"{other:,} rows are labelled 1 and taken as real anomalies, not as normals"
 
 
-def _items(table: Table, roles: Sequence[Role], known: Sequence[Item]) -> list[NewItem]:
+def _unknown_columns(table: Table, reading: Reading) -> Iterator[str]:
+    """A column that was named and is not there is often a slip of the pen."""
+    there = {*table.columns, *table.extras, reading.label, reading.id_column}
+    named = (*reading.exclude, *reading.metadata, *reading.categorical, *reading.features)
+    unknown = [name for name in named if name not in there]
+    if unknown:
+        yield (
+            f"{table.source} has no column {listed(unknown)}, which was named — it has "
+            f"{listed([*table.columns, *table.extras], 8)}"
+        )
+
+
+def _items(
+    table: Table, roles: Sequence[Role], known: Sequence[Item]
+) -> tuple[list[NewItem], tuple[str, ...]]:
     """One item a row; where an earlier file used a name, this file's name goes before it."""
     taken = {(item.role, item.name) for item in known}
     clash = any((role, name) in taken for role, name in zip(roles, table.ids, strict=True))
@@ -141,10 +180,12 @@ def _items(table: Table, roles: Sequence[Role], known: Sequence[Item]) -> list[N
         prefix = f"{table.source} ({number}): "
     names = [prefix + name if clash else name for name in table.ids]
     extras = list(table.extras.items())
-    return [
+    items = [
         NewItem(i, role, name, metadata={key: cells[i] for key, cells in extras})
         for i, (role, name) in enumerate(zip(roles, names, strict=True))
     ]
+    note = f"{table.source}: ids that an earlier file has too are written {shown(names[0])}"
+    return items, (note,) if clash else ()
 
 
 def _digest(values: Floats) -> str:
@@ -156,7 +197,8 @@ def _cache_file(store: Store, digest: str) -> Path:
 
 
 def _remember(store: Store, digest: str, values: Floats) -> None:
-    with told_of_disk(), whole_file(_cache_file(store, digest), durable=False) as file:
+    # A cache that cannot be written is no reason to refuse the data.
+    with suppress(OSError), whole_file(_cache_file(store, digest), durable=False) as file:
         np.save(file, values, allow_pickle=False)
 
 
@@ -192,27 +234,3 @@ def reading_of(record: Mapping[str, Any]) -> Reading:
         key: tuple(value) if isinstance(value, list) else value for key, value in record.items()
     }
     return Reading(**given)
-
-
-def combined(tables: Sequence[Table]) -> Table:
-    """The rows of one role from several files, matched by the first one's columns."""
-    first, *others = tables
-    if not others:
-        return first
-    rest = [table.ordered_like(first.columns) for table in others]
-    every = [first, *rest]
-    names = dict.fromkeys(name for table in every for name in table.extras)
-    return replace(
-        first,
-        source=f"{first.source} and {len(rest):,} more",
-        values=np.concatenate([table.values for table in every]),
-        ids=tuple(name for table in every for name in table.ids),
-        extras={
-            name: tuple(
-                cell for table in every for cell in table.extras.get(name, ("",) * len(table))
-            )
-            for name in names
-        },
-        notes=tuple(note for table in every for note in table.notes),
-        warnings=tuple(warning for table in every for warning in table.warnings),
-    )

@@ -10,7 +10,7 @@ import base64
 import json
 import re
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
@@ -32,9 +32,15 @@ MEMBER = re.compile(
     r"project\.json|manifest\.json|rows/(uploads|items|runs|scores|decisions)\.jsonl"
     r"|(originals|thumbnails)/[0-9a-f]{64}"
 )
-LONGEST_LINE = 256 * 2**20
+LONGEST_LINE = 64 * 2**20
 MOST_MEMBERS = 5_000_000
 MOST_BYTES = 2**40
+MOST_IN_ENTRY = 512  # bytes of the manifest for each member
+MOST_IN_PROJECT = 16 * 2**20
+MOST_IN_THUMBNAIL = 4 * 2**20
+# Files are not packed, and rows hold random ids, so that an honest backup stays far below this.
+MOST_RATIO, RATIO_FROM = 200, 64 * 2**20
+_MOST_VALUES = 2_000_000  # in a row; each costs many times the byte or two it may be written in
 
 _TYPES: Mapping[type[TypeEngine[Any]], type | tuple[type, ...]] = MappingProxyType(
     {Text: str, BigInteger: int, Instant: str, LargeBinary: str, Json: (dict, list)}
@@ -48,6 +54,8 @@ def to_line(row: Mapping[Any, Any]) -> bytes:
 
 def from_line(table: Table, line: bytes) -> dict[str, Any]:
     """A row from a line that anybody may have written."""
+    if sum(map(line.count, (b",", b"[", b"{"))) > _MOST_VALUES:
+        raise DataError("the backup is damaged: a row holds more values than any project's")
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
@@ -71,7 +79,7 @@ def _value(column: Column[Any], value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, _TYPES[kind]):
             raise TypeError
         return _FROM_JSON[kind](value)
-    except (TypeError, ValueError):  # a DataError of the text is one, too
+    except (TypeError, ValueError, OverflowError):  # a DataError of the text is one, too
         raise DataError(
             f"the backup is damaged: {column.table.name}.{column.name} is {shown(value)}"
         ) from None
@@ -85,7 +93,7 @@ def _moment(value: str) -> datetime:
     found = datetime.fromisoformat(value)
     if found.tzinfo is None:
         raise ValueError
-    return found
+    return found.astimezone(UTC)  # an OverflowError where UTC has no such year
 
 
 def _bytes(value: str) -> bytes:

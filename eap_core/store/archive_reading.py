@@ -19,8 +19,13 @@ from eap_core.store.archive_form import (
     MANIFEST,
     MEMBER,
     MOST_BYTES,
+    MOST_IN_ENTRY,
+    MOST_IN_PROJECT,
+    MOST_IN_THUMBNAIL,
     MOST_MEMBERS,
+    MOST_RATIO,
     PROJECT,
+    RATIO_FROM,
     ROWS,
 )
 from eap_core.store.failures import told_of_disk
@@ -64,12 +69,14 @@ class Archive:
 
     def lines(self, name: str) -> Iterator[bytes]:
         """A member line by line."""
-        rest = b""
+        rest = bytearray()
         for part in self.parts(name):
-            *whole, rest = (rest + part).split(b"\n")
-            yield from whole
+            rest += part
             if len(rest) > LONGEST_LINE:
                 raise _damaged("a line is too long")
+            if b"\n" in part:
+                *whole, rest = rest.split(b"\n")
+                yield from map(bytes, whole)
         if rest:
             raise _damaged("the last line is cut off")
 
@@ -79,19 +86,20 @@ def opened_archive(file: Path) -> Iterator[Archive]:
     """A backup whose members are those its manifest states."""
     try:
         with told_of_disk("not restored"), ZipFile(file) as archive:
-            yield _archive(archive)
+            yield _archive(archive, file.stat().st_size)
     except (BadZipFile, zlib.error, EOFError, NotImplementedError, UnicodeDecodeError) as error:
         raise _damaged("it is no whole ZIP file") from error
 
 
-def _archive(archive: ZipFile) -> Archive:
+def _archive(archive: ZipFile, packed: int) -> Archive:
     infos = archive.infolist()
     names = {info.filename for info in infos}
     if len(names) != len(infos) or len(infos) > MOST_MEMBERS:
         raise _damaged("its list of members is not plausible")
     for info in infos:
         _check_member(info)
-    members = _manifest(archive)
+    members = _manifest(archive, MOST_IN_ENTRY * len(infos))
+    _check_sizes(members, packed)
     if names != {*members, MANIFEST} or not {PROJECT, *ROWS} <= names:
         raise _damaged("members are missing or too many")
     about = _object(b"".join(_checked_parts(archive, PROJECT, members[PROJECT])), PROJECT)
@@ -106,14 +114,22 @@ def _check_member(info: ZipInfo) -> None:
         raise _damaged(f"{shown(info.filename)} is packed in an unknown way")
 
 
-def _manifest(archive: ZipFile) -> dict[str, Member]:
+def _check_sizes(members: Mapping[str, Member], packed: int) -> None:
+    """Refuse what would fill disk or memory; no member can become larger than stated."""
+    for name, member in members.items():
+        most = MOST_IN_THUMBNAIL if name.startswith("thumbnails/") else MOST_BYTES
+        if member.size > (MOST_IN_PROJECT if name == PROJECT else most):
+            raise _damaged(f"{shown(name)} is too large")
+    total = sum(member.size for member in members.values())
+    if total > min(MOST_BYTES, max(RATIO_FROM, MOST_RATIO * packed)):
+        raise _damaged("it claims to be larger than any project")
+
+
+def _manifest(archive: ZipFile, most: int) -> dict[str, Member]:
     if MANIFEST not in archive.namelist():
         raise _damaged("it has no manifest")
-    stated = _object(b"".join(_limited(archive, MANIFEST, LONGEST_LINE)), MANIFEST)
-    members = {name: _member(entry) for name, entry in stated.items()}
-    if sum(member.size for member in members.values()) > MOST_BYTES:
-        raise _damaged("it claims to be larger than any project")
-    return members
+    stated = _object(b"".join(_limited(archive, MANIFEST, most)), MANIFEST)
+    return {name: _member(entry) for name, entry in stated.items()}
 
 
 def _member(entry: object) -> Member:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
-import tempfile
+import secrets
+import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
@@ -18,6 +20,8 @@ from eap_core.store.failures import told_of_disk
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 _CHUNK = 2**20
+_PARTIAL = ".partial-"
+_DAY = 86_400
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,13 @@ class Blobs:
             self.path(sha256).unlink(missing_ok=True)
             self.thumbnail_path(sha256).unlink(missing_ok=True)
 
+    def sweep(self) -> None:
+        """Delete what uploads that broke off left more than a day ago."""
+        for partial in (self.folder / "incoming").glob(f"{_PARTIAL}*"):
+            with suppress(OSError):  # another process may be faster, and nobody needs it
+                if time.time() - partial.stat().st_mtime > _DAY:
+                    partial.unlink()
+
     def _put(self, parts: Iterable[bytes], expected: str | None = None) -> str:
         incoming = self.folder / "incoming"
         with told_of_disk():
@@ -128,6 +139,8 @@ def pieces(file: BinaryIO) -> Iterator[bytes]:
 @contextmanager
 def whole_file(target: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
     """A file that appears under its name only when everything was written."""
+    if target.is_dir():  # said before the work, not after
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = _empty_file(target.parent)
     try:
@@ -136,7 +149,6 @@ def whole_file(target: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
             file.flush()
             if durable:
                 os.fsync(file.fileno())
-        partial.chmod(0o644)
         partial.replace(target)
         if durable:
             sync_folder(target.parent)
@@ -156,9 +168,10 @@ def sync_folder(folder: Path) -> None:
 
 
 def _empty_file(folder: Path) -> Path:
-    handle, name = tempfile.mkstemp(dir=folder, prefix=".partial-")
-    os.close(handle)
-    return Path(name)
+    """Made by open, not by mkstemp, so that it gets the rights that the user's umask leaves."""
+    path = folder / f"{_PARTIAL}{secrets.token_hex(8)}"
+    path.touch(exist_ok=False)
+    return path
 
 
 def _written(file: BinaryIO, parts: Iterable[bytes]) -> str:
@@ -175,7 +188,6 @@ def _move(partial: Path, target: Path) -> None:
     """Rename even over an existing file: what lies there may have rotted, this copy is right."""
     new_folder = not target.parent.exists()
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial.chmod(0o644)
     partial.replace(target)
     sync_folder(target.parent)
     if new_folder:

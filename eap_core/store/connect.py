@@ -42,13 +42,14 @@ def postgresql_engine(address: str) -> Engine:
     """An engine on a server; the address is never shown, for it may hold a password."""
     try:
         url = make_url(address)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # a ValueError quotes what it took for the port
         url = URL.create("")
     if url.drivername not in ("postgresql", "postgresql+psycopg"):
         raise SettingsError(
             "the address of the store cannot be used — EAP_STORE must look like "
-            "postgresql+psycopg://user:password@host/database, or be unset"
-        ) from None
+            "postgresql+psycopg://user:password@host/database, with special characters of the "
+            "password %-encoded (@ is %40, : is %3A, / is %2F), or be unset"
+        )
     engine = create_engine(
         url.set(drivername="postgresql+psycopg"),
         pool_pre_ping=True,  # after a restart of the server the pool holds dead connections

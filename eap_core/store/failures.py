@@ -68,6 +68,7 @@ _SYSTEM = MappingProxyType(
         errno.ENOENT: _GONE,
         errno.ENOTDIR: _GONE,
         errno.EEXIST: _GONE,
+        errno.EISDIR: "a folder is there, not a file — name a file",
     }
 )
 
@@ -119,4 +120,6 @@ def _postgresql_reason(error: DBAPIError) -> str | None:
 
 
 def _never_connected(error: DBAPIError) -> bool:
-    return error.statement is None and type(error.orig).__name__ == "OperationalError"
+    """A ProgrammingError is about an option in the address that does not exist."""
+    named = type(error.orig).__name__
+    return error.statement is None and named in ("OperationalError", "ProgrammingError")

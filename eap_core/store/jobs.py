@@ -1,4 +1,8 @@
-"""Rows about long work that another process does: who does it, how far it is, how it ended."""
+"""Rows about long work that another process does: who does it, how far it is, how it ended.
+
+Whoever starts a job gets a token that every later change must name, so that a worker which was
+taken for dead, and wakes up, can change nothing about the job that another worker has now.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +18,13 @@ from uuid import uuid4
 from sqlalchemy import CursorResult, select
 
 from eap_core.errors import DataError, shown
+from eap_core.store.connect import BUSY_SECONDS
 from eap_core.store.schema import jobs, now
 from eap_core.store.store import Store
 
 Status = Literal["waiting", "running", "finished", "failed", "cancelled"]
-DEAD_AFTER = 15.0
+DEAD_AFTER = 2 * BUSY_SECONDS  # a beat that waits for another writer is no death
+WAITS_AT_MOST = 30.0  # a worker takes seconds to start; one that could not start never will
 
 
 @dataclass(frozen=True)
@@ -39,15 +45,17 @@ class Job:
     pid: int | None
     host: str | None
     cancel_requested: bool
+    token: str | None = None
 
 
 def create(
     store: Store, kind: str, arguments: Mapping[str, Any], project: str | None = None
 ) -> Job:
     """A job that waits for a worker."""
+    moment = now()
     job = Job(
-        str(uuid4()), project, kind, dict(arguments), "waiting", 0.0, "", None, None, now(),
-        None, None, None, None, None, False,
+        str(uuid4()), project, kind, dict(arguments), "waiting", 0.0, "", None, None, moment,
+        None, moment, None, None, None, False,
     )  # fmt: skip
     with store.writing() as connection:
         connection.execute(jobs.insert().values(**vars(job)))
@@ -71,99 +79,108 @@ def recent(store: Store, project: str | None = None, most: int = 50) -> list[Job
         return [Job(**row) for row in connection.execute(query).mappings()]
 
 
-def waiting(store: Store) -> list[Job]:
-    """What no worker has started, oldest first."""
-    query = select(jobs).filter_by(status="waiting").order_by(jobs.c.created, jobs.c.id)
-    with store.reading() as connection:
-        return [Job(**row) for row in connection.execute(query).mappings()]
+def start(store: Store, job: str, pid: int | None = None) -> str | None:
+    """Take a waiting job for this process; the token that says so, or None when another took it or
+    it was cancelled."""
+    moment, token = now(), str(uuid4())
+    taken = {
+        "status": "running",
+        "started": moment,
+        "heartbeat": moment,
+        "pid": pid or os.getpid(),
+        "host": socket.gethostname(),
+        "token": token,
+    }
+    return token if _change(store, {"id": job, "status": "waiting"}, taken) else None
 
 
-def start(store: Store, job: str, pid: int | None = None) -> bool:
-    """Take a waiting job for this process; False when another took it or it was cancelled."""
-    moment = now()
-    return _change(
-        store,
-        job,
-        "waiting",
-        status="running",
-        started=moment,
-        heartbeat=moment,
-        pid=pid or os.getpid(),
-        host=socket.gethostname(),
-    )
-
-
-def beat(store: Store, job: str, share: float, step: str) -> bool:
+def beat(store: Store, job: str, token: str, share: float, step: str) -> bool:
     """Say how far the work is; True when it should stop. Call it about once a second, not more:
     each beat is a commit."""
-    if not _change(store, job, "running", heartbeat=now(), share=share, step=step):
+    said = {"heartbeat": now(), "share": share, "step": step}
+    if not _change(store, _held(job, token), said):
         return True  # taken away from this worker
     return by_id(store, job).cancel_requested
 
 
-def finish(store: Store, job: str, result: Any = None) -> bool:
-    """The work is done; False, and nothing changes, when the job is not running."""
-    return _end(store, job, "finished", share=1.0, result=result)
+def holds(store: Store, job: str, token: str) -> bool:
+    """Whether the worker with this token still has the job."""
+    with store.reading() as connection:
+        found = connection.execute(select(jobs.c.id).filter_by(**_held(job, token)))
+        return found.first() is not None
 
 
-def fail(store: Store, job: str, error: str) -> bool:
-    return _end(store, job, "failed", error=error)
+def finish(store: Store, job: str, token: str, result: Any = None) -> bool:
+    """The work is done; False, and nothing changes, when the job is not this worker's."""
+    return _end(store, job, token, {"status": "finished", "share": 1.0, "result": result})
 
 
-def cancelled(store: Store, job: str) -> bool:
+def fail(store: Store, job: str, token: str, error: str) -> bool:
+    return _end(store, job, token, {"status": "failed", "error": error})
+
+
+def cancelled(store: Store, job: str, token: str) -> bool:
     """The worker has stopped, as was asked."""
-    return _end(store, job, "cancelled")
+    return _end(store, job, token, {"status": "cancelled"})
 
 
 def cancel(store: Store, job: str) -> None:
     """Ask the worker to stop; a job that no worker has started is cancelled at once."""
-    if not _change(store, job, "waiting", status="cancelled", finished_at=now()):
-        _change(store, job, "running", cancel_requested=True)
-
-
-def cancel_requested(store: Store, job: str) -> bool:
-    return by_id(store, job).cancel_requested
+    at_once = {"status": "cancelled", "finished_at": now()}
+    if not _change(store, {"id": job, "status": "waiting"}, at_once):
+        _change(store, {"id": job, "status": "running"}, {"cancel_requested": True})
 
 
 def dead(store: Store, at: datetime | None = None, after: float = DEAD_AFTER) -> list[Job]:
-    """Running jobs whose worker is silent for ``after`` seconds, or gone from this machine."""
-    query = select(jobs).filter_by(status="running").order_by(jobs.c.created, jobs.c.id)
+    """Jobs that nobody works on any more, oldest first."""
+    query = select(jobs).where(jobs.c.status.in_(("waiting", "running")))
+    query = query.order_by(jobs.c.created, jobs.c.id)
     with store.reading() as connection:
-        running = [Job(**row) for row in connection.execute(query).mappings()]
-    return [job for job in running if is_dead(job, at or now(), after)]
+        found = [Job(**row) for row in connection.execute(query).mappings()]
+    return [job for job in found if is_dead(job, at or now(), after)]
 
 
 def is_dead(job: Job, at: datetime, after: float = DEAD_AFTER) -> bool:
-    """Whether nobody works on a running job any more."""
-    if job.status != "running":
+    """Whether a running job's worker is silent for ``after`` seconds or gone from this machine, or
+    no worker came for a waiting one."""
+    if job.status not in ("waiting", "running"):
         return False
-    silent = job.heartbeat is None or at - job.heartbeat > timedelta(seconds=after)
-    return silent or (job.host == socket.gethostname() and _gone(job.pid))
+    silent = at - (job.heartbeat or job.created)
+    if job.status == "waiting":
+        return silent > timedelta(seconds=WAITS_AT_MOST)
+    gone = job.host == socket.gethostname() and _gone(job.pid)
+    return gone or silent > timedelta(seconds=after)
 
 
-def requeue(store: Store, job: str) -> bool:
-    """Let another worker start a running job from the beginning."""
-    return _change(
-        store,
-        job,
-        "running",
-        status="waiting",
-        share=0.0,
-        step="",
-        started=None,
-        heartbeat=None,
-        pid=None,
-        host=None,
-    )
+def requeue(store: Store, job: Job) -> bool:
+    """Let another worker start a job from the beginning; False when it changed since it was read:
+    somebody else requeued it, or its worker showed a sign of life."""
+    seen = {name: getattr(job, name) for name in ("id", "status", "token", "heartbeat")}
+    afresh = {
+        "status": "waiting",
+        "share": 0.0,
+        "step": "",
+        "started": None,
+        "heartbeat": now(),
+        "pid": None,
+        "host": None,
+        "cancel_requested": False,
+        "token": None,
+    }
+    return _change(store, seen, afresh)
 
 
-def _end(store: Store, job: str, status: Status, **values: object) -> bool:
-    return _change(store, job, "running", status=status, finished_at=now(), **values)
+def _held(job: str, token: str) -> dict[str, str]:
+    return {"id": job, "status": "running", "token": token}
 
 
-def _change(store: Store, job: str, expected: Status, **values: object) -> bool:
-    """Change a job only while it has the expected status: of two that try, one succeeds."""
-    changed = jobs.update().filter_by(id=job, status=expected).values(**values)
+def _end(store: Store, job: str, token: str, values: dict[str, Any]) -> bool:
+    return _change(store, _held(job, token), values | {"finished_at": now()})
+
+
+def _change(store: Store, expected: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
+    """Change a job only while it is as expected: of two that try, one succeeds."""
+    changed = jobs.update().filter_by(**expected).values(**values)
     with store.writing() as connection:
         done: CursorResult[Any] = connection.execute(changed)
         return done.rowcount == 1

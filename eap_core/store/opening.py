@@ -28,6 +28,7 @@ def open_store(home: Path | None = None, url: str | None = None) -> Store:
     store = connected(home or home_folder(), url or os.environ.get("EAP_STORE"))
     try:
         bring_up_to_date(store, VERSION, STEPS)
+        store.blobs.sweep()
     except BaseException:
         store.close()
         raise

@@ -68,11 +68,17 @@ def find(store: Store, name_or_id: str) -> Project:
 
 def by_id(store: Store, project: str) -> Project:
     """The project with this id, in the bin or not."""
+    found = known(store, project)
+    if found is None:
+        raise _unknown(project)
+    return found
+
+
+def known(store: Store, project: str) -> Project | None:
+    """The same, or None where there is no such project."""
     with store.reading() as connection:
         row = connection.execute(select(projects).filter_by(id=project)).mappings().first()
-    if row is None:
-        raise _unknown(project)
-    return _project(row)
+    return None if row is None else _project(row)
 
 
 def in_bin(store: Store) -> list[Project]:

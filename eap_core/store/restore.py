@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import IntegrityError
@@ -23,7 +22,8 @@ from eap_core.store.restored_rows import Restoring, fit
 from eap_core.store.schema import projects
 from eap_core.store.store import Store
 
-_ROWS_AT_ONCE = 2_000
+_ROWS_AT_ONCE, _BYTES_AT_ONCE = 2_000, 8 * 2**20
+_THUMBNAIL_SIDE = 1_024
 _CONTRADICTION = (
     "not restored: the backup's rows contradict one another, or have ids that other projects use — "
     "use another copy"
@@ -65,7 +65,18 @@ def _put_files(store: Store, archive: Archive, progress: Progress) -> None:
     for sha256 in set(archive.thumbnails) & set(originals):
         if not store.blobs.thumbnail_path(sha256).is_file():  # the store trusts its own more
             data = b"".join(archive.parts(f"thumbnails/{sha256}"))
-            store.blobs.put_thumbnail(sha256, data)
+            if _is_thumbnail(data):  # what is none can be remade
+                store.blobs.put_thumbnail(sha256, data)
+
+
+def _is_thumbnail(data: bytes) -> bool:
+    from eap_core.images.decode import rgb_of  # slow to import
+    from eap_core.images.formats import format_of
+
+    try:
+        return format_of(data) in ("WebP", "PNG") and max(rgb_of(data).size) <= _THUMBNAIL_SIDE
+    except DataError:
+        return False
 
 
 def _put_rows(connection: Connection, archive: Archive, name: str | None) -> str:
@@ -79,9 +90,9 @@ def _put_rows(connection: Connection, archive: Archive, name: str | None) -> str
     connection.execute(projects.insert().values(row | fitted))
     known = Restoring(project, taken, frozenset([*archive.originals, *_missing(archive)]))
     for member, table in ROWS.items():
-        rows = (fit(table.name, from_line(table, line), known) for line in archive.lines(member))
-        for part in _parts(rows):
-            connection.execute(table.insert(), part)
+        for lines in _parts(archive.lines(member)):
+            rows = [fit(table.name, from_line(table, line), known) for line in lines]
+            connection.execute(table.insert(), rows)
     if row["current_run"] is not None:
         current = known.named("runs", row["current_run"])
         connection.execute(projects.update().filter_by(id=project).values(current_run=current))
@@ -100,6 +111,15 @@ def _refuse_lost_files(store: Store, archive: Archive) -> None:
         raise DataError("not restored: files were deleted meanwhile — try again")
 
 
-def _parts(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    while part := list(islice(rows, _ROWS_AT_ONCE)):
+def _parts(lines: Iterator[bytes]) -> Iterator[list[bytes]]:
+    """Some lines at a time, and no more than memory should hold as rows."""
+    part: list[bytes] = []
+    size = 0
+    for line in lines:
+        part.append(line)
+        size += len(line)
+        if len(part) == _ROWS_AT_ONCE or size > _BYTES_AT_ONCE:
+            yield part
+            part, size = [], 0
+    if part:
         yield part

@@ -12,6 +12,7 @@ from eap_core.review import Decision
 from eap_core.roles import ROLES
 from eap_core.store.decision_checks import check
 from eap_core.store.ids import new_ids
+from eap_core.store.restored_json import item_lacks, run_lacks, upload_lacks
 
 Row = dict[str, Any]
 
@@ -24,6 +25,7 @@ class Restoring:
     renew: bool
     files: frozenset[str]
     new_id: dict[tuple[str, str], str] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)  # of uploads
     lengths: dict[str, int] = field(default_factory=dict)  # of a run's scores
     decided: dict[str, tuple[str, str | None]] = field(default_factory=dict)  # uuid: item, root
 
@@ -48,7 +50,10 @@ class Restoring:
 
 
 def _upload(row: Row, known: Restoring) -> Row:
-    return row | {"id": known.take("uploads", row["id"]), "sha256": known.file(row["sha256"])}
+    _refuse(upload_lacks(row))
+    upload = known.take("uploads", row["id"])
+    known.kinds[upload] = row["kind"]
+    return row | {"id": upload, "sha256": known.file(row["sha256"])}
 
 
 def _item(row: Row, known: Restoring) -> Row:
@@ -56,12 +61,14 @@ def _item(row: Row, known: Restoring) -> Row:
         raise _damaged(f"{shown(row['role'])} is no role")
     known.file(row["sha256"]), known.file(row["mask"])
     upload = known.named("uploads", row["upload"])
+    _refuse(item_lacks(row, known.kinds[upload]))
     return row | {"id": known.take("items", row["id"]), "upload": upload}
 
 
 def _run(row: Row, known: Restoring) -> Row:
     if row["status"] not in ("running", "finished", "failed", "cancelled"):
         raise _damaged(f"{shown(row['status'])} is no state of a run")
+    _refuse(run_lacks(row))
     run = known.take("runs", row["id"])
     candidates = [known.named("items", item) for item in row["candidates"]]
     known.lengths[run] = len(candidates)
@@ -98,6 +105,11 @@ def fit(table: str, row: Row, known: Restoring) -> Row:
     """The row as it is inserted."""
     ready = FIT[table](row, known)
     return ready | {"project": known.project} if "project" in row else ready
+
+
+def _refuse(lacking: str | None) -> None:
+    if lacking is not None:
+        raise _damaged(f"{shown(lacking)} is not what this program writes")
 
 
 def _damaged(why: str) -> DataError:

@@ -47,13 +47,16 @@ def start(
     settings: Mapping[str, Any],
     versions: Mapping[str, Any],
     fingerprint: str,
-    job: str | None = None,
+    token: str | None = None,
 ) -> Run:
-    """A run whose scores will be in the order of the candidates' item ids."""
+    """A run whose scores will be in the order of the candidates' item ids.
+
+    ``token`` is that of the worker's job, if it has one; a worker that lost its job starts no run.
+    """
     run = Run(
         str(uuid4()),
         project,
-        job,
+        None,
         now(),
         settings,
         versions,
@@ -65,8 +68,10 @@ def start(
     )
     with store.writing() as connection:
         hold(connection, project)
-        if job is not None:  # the same job, started again: its earlier run will never end
-            earlier = runs.update().filter_by(job=job, status="running")
+        if token is not None:
+            run = replace(run, job=_job_of(connection, token))
+            # The same job, started again: its earlier run will never end.
+            earlier = runs.update().filter_by(job=run.job, status="running")
             connection.execute(
                 earlier.values(status="failed", finished_at=now(), error="its worker stopped")
             )
@@ -146,6 +151,15 @@ def _end(store: Store, run: str, status: Status, error: str | None) -> None:
         _held(connection, run)
         ended = {"status": status, "error": error, "finished_at": now()}
         connection.execute(runs.update().filter_by(id=run).values(ended))
+
+
+def _job_of(connection: Connection, token: str) -> str:
+    """The job that is this worker's, which stays so until the transaction ends."""
+    query = select(jobs.c.id).filter_by(token=token, status="running").with_for_update()
+    found = connection.execute(query).first()
+    if found is None:
+        raise DataError("another worker has taken over this job — wait for that one")
+    return str(found.id)
 
 
 def _held(connection: Connection, run: str) -> RowMapping:

@@ -139,6 +139,7 @@ jobs = Table(
     Column("pid", BigInteger),
     Column("host", Text),
     Column("cancel_requested", Boolean, nullable=False),
+    Column("token", Text, unique=True),  # of the worker that has it
 )
 
 runs = Table(

@@ -10,6 +10,11 @@ from playwright.sync_api import Browser, Page, expect
 from tests.eap_core.projects.conftest import archive, picture, table_text
 
 WAIT = 120_000
+HELP = {
+    "Normals": "Good examples",
+    "Candidates": "The generated anomalies",
+    "Everything in one ZIP": "Folders tell what each image is",
+}
 
 
 @pytest.fixture
@@ -59,6 +64,7 @@ def create(page: Page, server: str, name: str, kind: str) -> None:
 
 def add(page: Page, role: str, file: Path) -> None:
     page.get_by_role("radio", name=role, exact=True).click()
+    expect(page.get_by_text(HELP[role])).to_be_visible(timeout=WAIT)  # the page has followed
     page.locator("input[type=file]").set_input_files(file)
     expect(page.get_by_text(file.name).first).to_be_visible(timeout=WAIT)
     page.get_by_role("button", name="Add", exact=True).click()

@@ -34,4 +34,4 @@ def test_scores_of_data_that_have_changed_are_kept_and_said(demo: Project, store
     app = visit("pages/score.py", demo.id)
     assert not app.exception
     assert len(app.dataframe[0].value) == 160
-    assert any("have changed since" in info.value for info in app.info)
+    assert any("have changed since" in warning.value for warning in app.warning)

@@ -97,11 +97,8 @@ def test_a_column_in_other_units_is_named(rng: np.random.Generator) -> None:
 
 
 def test_a_test_row_that_is_a_candidate_is_a_leak(rng: np.random.Generator) -> None:
-    base = replace(
-        problem(rng, rng.normal(2, 1, size=(5, 4))), centre=np.full(4, 3.0), spread=np.full(4, 2.0)
-    )
-    raw = base.x_candidates[1] * 2.0 + 3.0
-    test = Table("test.csv", ("x", *base.columns), np.array([[9.0, *raw]]), ("t1",))
+    base = problem(rng, rng.normal(2, 1, size=(5, 4)))
+    test = replace(base, x_candidates=base.x_candidates[[1]], ids=("t1",))
     (finding,) = row_findings(base, {"test_anomaly": test})
     assert (finding.code, finding.where) == ("candidate-in-test", ("c1 = t1",))
 

@@ -7,12 +7,17 @@ import numpy as np
 import pytest
 
 from eap_core.errors import DataError
+from eap_core.progress import Cancelled
 from eap_core.projects.contents import prepared
+from eap_core.projects.demos import NAMES, make_demo
 from eap_core.projects.given import Given
 from eap_core.projects.health import health, remembered
 from eap_core.projects.image_intake import image_item
 from eap_core.projects.intake import take
 from eap_core.projects.plan import Plan
+from eap_core.projects.results import run_frame
+from eap_core.projects.scored import score_project
+from eap_core.projects.state import state_of
 from eap_core.readers import Reading
 from eap_core.store import projects
 from eap_core.store.items import items_of, remove_upload, uploads_of
@@ -237,3 +242,110 @@ def test_too_many_anomalies_are_thinned_and_said(store: Store, table: str, tmp_p
     ready = prepared(store, table, replace(Plan(), seed=3))
     assert ready.problem.m == 3
     assert "3 of 20 real anomalies are used" in ready.notes[0]
+
+
+def test_the_same_table_again_adds_nothing(store: Store, table: str, tmp_path: Path) -> None:
+    made = written(tmp_path / "made.csv", table_text(5, 2))
+    take(store, table, [made], "candidate")
+    again = take(store, table, [made], "candidate")
+    assert again.counts == {}
+    assert "not added twice" in again.notes[0]
+    assert take(store, table, [made], "normal").counts == {"normal": 5}
+    assert len(items_of(store, table)) == 10
+
+
+def test_a_numbered_image_is_known_again(store: Store, images: str, tmp_path: Path) -> None:
+    for seed in (1, 2, 2, 2):
+        given = Given.at(archive(tmp_path / f"{seed}.zip", {"x.png": picture(seed)}))
+        take(store, images, [given], "normal")
+    assert [item.name for item in items_of(store, images)] == ["x.png", "x (2).png"]
+
+
+def test_a_cache_that_cannot_be_written_refuses_nothing(
+    store: Store, table: str, tmp_path: Path
+) -> None:
+    (store.home / "cache").write_text("in the way of a folder")
+    take(store, table, [written(tmp_path / "made.csv", table_text(5, 2))], "candidate")
+    assert len(items_of(store, table)) == 5
+
+
+def test_images_and_their_features_may_come_together(
+    store: Store, images: str, tmp_path: Path
+) -> None:
+    zipped = Given.at(archive(tmp_path / "n.zip", {f"{i}.png": picture(i) for i in range(8)}))
+    rows = "".join(f"{i}.png,{i},{i * i}\n" for i in range(8))
+    features = written(tmp_path / "features.csv", "id,f1,f2\n" + rows)
+    bad = written(tmp_path / "others.csv", "id,f1\nzzz,1\nyyy,2\n")
+    taken = take(store, images, [features, bad, zipped], "normal")
+    assert taken.counts == {"normal": 8}
+    assert [name for name, _ in taken.skipped] == ["others.csv"]
+    assert sum(upload.kind == "features" for upload in uploads_of(store, images)) == 1
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_the_order_of_files_decides_nothing(
+    store: Store, table: str, tmp_path: Path, order: tuple[int, int]
+) -> None:
+    plain = written(tmp_path / "plain.csv", table_text(20, 1))
+    cells = table_text(20, 2, colour="red").replace("red", "blue", 12).splitlines()
+    cells[1] = cells[1].replace(cells[1].split(",")[1], "")
+    coloured = written(tmp_path / "coloured.csv", "\n".join(cells) + "\n")
+    choices = [(plain, Reading()), (coloured, Reading(missing="median"))]
+    for given, reading in (choices[i] for i in order):
+        take(store, table, [given], "normal", reading)
+    take(store, table, [written(tmp_path / "c.csv", table_text(3, 3))], "candidate")
+    problem = prepared(store, table, Plan()).problem
+    assert sorted(problem.columns) == ["a", "b", "c"]
+    assert any("'colour' is text in some files" in warning for warning in problem.warnings)
+
+
+def test_a_failure_that_may_pass_is_not_remembered(
+    store: Store, table: str, tmp_path: Path
+) -> None:
+    take(store, table, [written(tmp_path / "good.csv", table_text(30, 1))], "normal")
+    take(store, table, [written(tmp_path / "made.csv", table_text(4, 2))], "candidate")
+    originals, away = store.home / "files" / "originals", store.home / "away"
+    for path in (store.home / "cache" / "tables").iterdir():
+        path.unlink()
+    originals.rename(away)
+    assert "cannot-be-scored" in {finding.code for finding in health(store, table)}
+    away.rename(originals)
+    assert "cannot-be-scored" not in {finding.code for finding in health(store, table)}
+
+
+def test_leaks_into_the_test_are_found_whatever_was_encoded(
+    store: Store, table: str, tmp_path: Path
+) -> None:
+    text = table_text(40, 1, colour="red").replace("red", "blue", 20)
+    take(store, table, [written(tmp_path / "good.csv", text)], "normal")
+    take(store, table, [written(tmp_path / "c.csv", table_text(3, 3, colour="red"))], "candidate")
+    leaked = "\n".join(text.splitlines()[:4]) + "\n"
+    take(store, table, [written(tmp_path / "held.csv", leaked)], "test_normal")
+    found = {finding.code: finding for finding in health(store, table)}
+    assert len(found["train-in-test"].where) == 3
+
+
+def test_removed_candidates_leave_the_table_of_scores(
+    store: Store, table: str, tmp_path: Path
+) -> None:
+    take(store, table, [written(tmp_path / "good.csv", table_text(30, 1))], "normal")
+    take(store, table, [written(tmp_path / "one.csv", table_text(3, 2))], "candidate")
+    take(store, table, [written(tmp_path / "two.csv", table_text(2, 3))], "candidate")
+    run = score_project(store, table, Plan())
+    assert len(run_frame(store, run.id)) == 5
+    before = state_of(store, table)
+    remove_upload(store, table, uploads_of(store, table)[1].id)
+    assert list(run_frame(store, run.id)["id"].sort_values()) == ["r3-0", "r3-1"]
+    assert run.settings["state"] == before != state_of(store, table)
+
+
+def test_an_interrupted_demo_is_completed(store: Store) -> None:
+    def stop(_share: float, _step: str) -> None:
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        make_demo(store, "table", stop)
+    assert projects.find(store, NAMES["table"]).current_run is None
+    made = make_demo(store, "table")
+    assert made.current_run is not None
+    assert len(items_of(store, made.id)) == 470

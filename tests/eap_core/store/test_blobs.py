@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from eap_core.errors import DataError
-from eap_core.store.blobs import Blobs
+from eap_core.store.blobs import Blobs, whole_file
+from eap_core.store.failures import told_of_disk
 
 DATA = b"the same bytes" * 1000
 HASH = hashlib.sha256(DATA).hexdigest()
@@ -92,3 +96,38 @@ def test_a_failed_write_leaves_the_earlier_thumbnail(blobs: Blobs) -> None:
         blobs.put_thumbnail(HASH, "no bytes")  # type: ignore[arg-type]
     assert blobs.thumbnail_path(HASH).read_bytes() == b"small"
     assert len(list(blobs.thumbnail_path(HASH).parent.iterdir())) == 1
+
+
+UMASK = """
+import os, sys
+from pathlib import Path
+from eap_core.store.blobs import Blobs, whole_file
+
+os.umask(int(sys.argv[2], 8))
+folder = Path(sys.argv[1])
+blobs = Blobs(folder)
+kept = blobs.path(blobs.put(b"x"))
+with whole_file(folder / "b.zip") as file:
+    file.write(b"x")
+print(*(oct(path.stat().st_mode & 0o777) for path in (kept, folder / "b.zip")))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="about the umask")
+@pytest.mark.parametrize(("umask", "mode"), [("077", "0o600"), ("022", "0o644"), ("002", "0o664")])
+def test_files_have_the_rights_that_the_umask_leaves(tmp_path: Path, umask: str, mode: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", UMASK, str(tmp_path), umask],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[3],
+    )
+    assert done.stdout.split() == [mode, mode], done.stderr
+
+
+def test_a_folder_in_the_place_of_a_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "b.zip").mkdir()
+    refused = pytest.raises(DataError, match="not saved: a folder is there, not a file")
+    with refused, told_of_disk(), whole_file(tmp_path / "b.zip"):
+        pytest.fail("the work was begun")
+    assert [path.name for path in tmp_path.iterdir()] == ["b.zip"]

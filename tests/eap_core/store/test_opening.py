@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
@@ -151,12 +153,41 @@ def test_an_error_in_the_block_saves_nothing(store: Store, project: str) -> None
 
 
 @pytest.mark.parametrize(
-    "address", ["mysql://u:geheim@h/d", "postgres://u:geheim@h/d", "geheim", "://geheim@"]
+    "address",
+    [
+        "mysql://u:geheim@h/d",
+        "postgres://u:geheim@h/d",
+        "geheim",
+        "://geheim@",
+        "postgresql://u:pa@ss:geheim@h/d",
+        "postgresql://u:p@geheim:geheim@h:geheim/d",
+    ],
 )
 def test_another_kind_of_address_is_refused(tmp_path: Path, address: str) -> None:
     with pytest.raises(SettingsError, match=r"postgresql\+psycopg://") as caught:
         open_store(tmp_path, address)
     assert "geheim" not in str(caught.value)
+    assert "%-encoded" in str(caught.value)
+    assert caught.value.__context__ is None  # a traceback would show it, too
+
+
+@pytest.mark.parametrize("option", ["geheim=1", "connect_timeout=geheim"])
+def test_an_unknown_option_of_the_address_is_told(tmp_path: Path, option: str) -> None:
+    with pytest.raises(DataError, match="check that it runs, and EAP_STORE") as caught:
+        open_store(tmp_path, f"postgresql://u:p@127.0.0.1:1/d?{option}")
+    assert "geheim" not in str(caught.value)
+
+
+def test_what_broke_off_is_swept_after_a_day(store: Store, url: str | None) -> None:
+    incoming = store.blobs.folder / "incoming"
+    incoming.mkdir(parents=True)
+    old, young, other = (incoming / name for name in (".partial-old", ".partial-young", "kept"))
+    for path in (old, young, other):
+        path.write_bytes(b"x")
+    for path in (old, other):
+        os.utime(path, (time.time() - 90_000,) * 2)
+    open_store(store.home, url).close()
+    assert sorted(path.name for path in incoming.iterdir()) == [".partial-young", "kept"]
 
 
 def test_a_server_that_is_not_there_is_told_without_the_password(tmp_path: Path) -> None:

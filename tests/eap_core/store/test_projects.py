@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from uuid import uuid4
 
 import pytest
 
 from eap_core.errors import DataError
 from eap_core.review import Decision
-from eap_core.store import projects, runs
-from eap_core.store.bin import empty_bin
+from eap_core.store import jobs, projects, runs
+from eap_core.store.bin import empty_bin, remove_unused
 from eap_core.store.decisions import append, log
 from eap_core.store.items import Item, NewItem, NewUpload, add_upload, items_of, remove_upload
 from eap_core.store.overview import overviews
@@ -149,3 +150,49 @@ def test_only_a_binned_project_can_be_deleted(store: Store, project: str) -> Non
     with pytest.raises(DataError, match="is not in the bin"):
         empty_bin(store, project)
     assert projects.by_id(store, project)
+
+
+def digest_of(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()
+
+
+def test_emptying_the_bin_deletes_what_was_derived(store: Store) -> None:
+    gone, kept = (projects.create(store, name, "table").id for name in ("gone", "kept"))
+    files = {}
+    for project, name in ((gone, "gone"), (kept, "kept")):
+        sha256 = store.blobs.put(name.encode())
+        job = jobs.create(store, "add", {"files": [[sha256, "a.zip"]]}, project)
+        token = jobs.start(store, job.id)
+        assert token is not None
+        jobs.fail(store, job.id, token, "bad")
+        details = {"digest": digest_of(name)}
+        add_upload(store, project, NewUpload("a.csv", "table", details=details), ())
+        files[name] = [
+            store.blobs.path(sha256),
+            store.home / "logs" / f"job-{job.id}.log",
+            store.home / "cache" / "tables" / f"{digest_of(name)}.npy",
+        ]
+    report = store.home / "cache" / "health" / "1-abc.json"
+    outside = store.home / "cache" / "outside.npy"
+    for path in (report, outside, *files["gone"], *files["kept"]):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x")
+    add_upload(store, gone, NewUpload("b", "table", details={"digest": "../outside"}), ())
+    projects.to_bin(store, gone)
+    empty_bin(store)
+    assert not any(path.exists() for path in (report, *files["gone"]))
+    assert all(path.exists() for path in (outside, *files["kept"]))
+
+
+def test_what_a_job_still_needs_is_used(store: Store, project: str) -> None:
+    waiting, running, ended, nobody = (store.blobs.put(name) for name in (b"w", b"r", b"e", b"n"))
+    made = [
+        jobs.create(store, "add", {"files": [[sha256, "a.zip"]]}, project)
+        for sha256 in (waiting, running, ended)
+    ]
+    jobs.start(store, made[1].id)
+    jobs.cancel(store, made[2].id)
+    jobs.create(store, "score", {"evaluators": []}, project)
+    remove_unused(store, [waiting, running, ended, nobody])
+    found = [store.blobs.has(sha256) for sha256 in (waiting, running, ended, nobody)]
+    assert found == [True, True, False, False]

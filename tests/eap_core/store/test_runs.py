@@ -16,9 +16,9 @@ from eap_core.store.store import Store
 SCORES = np.array([0.1, -np.inf, np.nan, 1e-300, 5.0])
 
 
-def started(store: Store, project: str, items: list[Item], job: str | None = None) -> runs.Run:
+def started(store: Store, project: str, items: list[Item], token: str | None = None) -> runs.Run:
     chosen = [item.id for item in items[:5]]
-    return runs.start(store, project, chosen, {"seed": 1}, {"numpy": "2"}, "abc", job)
+    return runs.start(store, project, chosen, {"seed": 1}, {"numpy": "2"}, "abc", token)
 
 
 def test_scores_come_back_bit_by_bit(store: Store, project: str, items: list[Item]) -> None:
@@ -76,12 +76,13 @@ def test_a_run_is_running_while_its_worker_lives(
     store: Store, project: str, items: list[Item]
 ) -> None:
     job = jobs.create(store, "score", {}, project)
-    jobs.start(store, job.id)
-    run = started(store, project, items, job.id)
-    assert runs.by_id(store, run.id).status == "running"
-    later = now() + timedelta(seconds=60)
+    token = jobs.start(store, job.id)
+    assert token is not None
+    run = started(store, project, items, token)
+    assert (run.job, runs.by_id(store, run.id).status) == (job.id, "running")
+    later = now() + timedelta(seconds=jobs.DEAD_AFTER + 1)
     assert runs.by_id(store, run.id, later).status == "not finished"
-    jobs.fail(store, job.id, "crashed")
+    jobs.fail(store, job.id, token, "crashed")
     assert runs.by_id(store, run.id).status == "not finished"
     assert started(store, project, items).status == "running"
     assert runs.runs_of(store, project)[0].status == "not finished"  # nobody works on it
@@ -91,14 +92,19 @@ def test_a_job_started_again_gives_its_earlier_run_up(
     store: Store, project: str, items: list[Item]
 ) -> None:
     job = jobs.create(store, "score", {}, project)
-    jobs.start(store, job.id)
-    first = started(store, project, items, job.id)
-    jobs.requeue(store, job.id)
+    old = jobs.start(store, job.id)
+    first = started(store, project, items, old)
+    jobs.requeue(store, jobs.by_id(store, job.id))
     assert runs.by_id(store, first.id).status == "not finished"
-    jobs.start(store, job.id)
-    second = started(store, project, items, job.id)
+    second = started(store, project, items, jobs.start(store, job.id))
     assert runs.by_id(store, first.id).error == "its worker stopped"
     assert runs.by_id(store, second.id).status == "running"
+    with pytest.raises(DataError, match="another worker has taken over this job"):
+        started(store, project, items, old)
+    with pytest.raises(DataError, match="the run has ended"):
+        runs.add_scores(store, first.id, "eap", SCORES)
+    assert runs.by_id(store, second.id).status == "running"
+    assert len(runs.runs_of(store, project)) == 2
 
 
 def test_an_unknown_run_is_told(store: Store) -> None:

@@ -51,12 +51,13 @@ def score(store: Store, project: str, _folder: Path) -> None:
     candidates = [item.id for item in items_of(store, project, "candidate")]
     for number in count():
         job = jobs.create(store, "score", {}, project)
-        jobs.start(store, job.id)
-        run = runs.start(store, project, candidates, {}, {}, "f", job.id)
+        token = jobs.start(store, job.id)
+        assert token is not None
+        run = runs.start(store, project, candidates, {}, {}, "f", token)
         for name in EVALUATORS:
             runs.add_scores(store, run.id, name, np.full(len(candidates), float(number)))
         runs.finish(store, run.id)
-        jobs.finish(store, job.id)
+        jobs.finish(store, job.id, token)
         say(run.id)
 
 

@@ -1,0 +1,250 @@
+"""A backup from anywhere costs little memory, and what it brings can be used by the program."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from eap_core.errors import DataError
+from eap_core.health.finding import Finding
+from eap_core.images.decode import decode
+from eap_core.projects.given import Given
+from eap_core.projects.intake import take
+from eap_core.projects.plan import Plan
+from eap_core.projects.scored import score_project
+from eap_core.store import projects
+from eap_core.store.archive_form import MOST_IN_PROJECT, MOST_IN_THUMBNAIL
+from eap_core.store.backup import backup
+from eap_core.store.items import NewItem, NewUpload, add_upload, items_of, uploads_of
+from eap_core.store.opening import open_store
+from eap_core.store.overview import overviews
+from eap_core.store.restore import restore
+from eap_core.store.store import Store
+from tests.eap_core.projects.conftest import table_text
+from tests.eap_core.store.test_backup import (
+    PLAN,
+    SMALL,
+    TAKEN,
+    Members,
+    about,
+    edited,
+    full_project,
+    repacked,
+)
+
+
+def picture(kind: str, width: int = 9) -> bytes:
+    stream = io.BytesIO()
+    Image.new("RGB", (width, 7), (200, 30, 40)).save(stream, kind)
+    return stream.getvalue()
+
+
+def thumbnail_is(data: bytes) -> Callable[[Members], None]:
+    def change(members: Members) -> None:
+        (name,) = (name for name in members if name.startswith("thumbnails/"))
+        members[name] = data
+
+    return change
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    source = open_store(tmp_path / "source")
+    made = backup(source, full_project(source), tmp_path / "b.zip").file
+    source.close()
+    return made
+
+
+@pytest.mark.parametrize(
+    ("data", "kept"),
+    [
+        (SMALL, True),
+        (picture("PNG"), True),
+        (picture("JPEG"), False),
+        (picture("PNG", 2_000), False),
+        (SMALL[:-9], False),
+        (b"<svg onload='alert(1)'/>", False),
+        (b"", False),
+    ],
+)
+def test_only_a_small_picture_is_kept_as_a_thumbnail(
+    store: Store, file: Path, data: bytes, kept: bool
+) -> None:
+    restore(store, repacked(file, thumbnail_is(data), honest=True))
+    found = [path.read_bytes() for path in store.blobs.folder.glob("thumbnails/*/*")]
+    assert found == ([data] if kept else [])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (thumbnail_is(bytes(MOST_IN_THUMBNAIL + 1)), "is too large"),
+        (about(more="x" * MOST_IN_PROJECT), "'project.json' is too large"),
+        (edited("items", 0, facts=[[] for _ in range(2_000_000)]), "more values than any"),
+    ],
+)
+def test_what_is_too_large_is_refused(
+    store: Store, file: Path, change: Callable[[Members], None], message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        restore(store, repacked(file, change, honest=True))
+    assert overviews(store) == []
+
+
+BOMB = """
+import hashlib, json, resource, sys, zipfile
+from pathlib import Path
+from eap_core.errors import DataError
+from eap_core.store.opening import open_store
+from eap_core.store.restore import restore
+
+source, kind = sys.argv[2:4]
+stated, chunk, number = {}, bytes(2**20), 300
+with zipfile.ZipFile(source) as old, zipfile.ZipFile("bomb.zip", "w", 8, compresslevel=1) as new:
+    for name in old.namelist():
+        digest, size = hashlib.sha256(), 0
+        with new.open(name, "w", force_zip64=True) as member:
+            if name.startswith(kind):
+                kind = "done"
+                parts = (chunk for _ in range(number))
+            elif name == "manifest.json":
+                parts = [json.dumps(stated).encode()]
+            else:
+                parts = [old.read(name)]
+            for part in parts:
+                digest.update(part)
+                size += len(part)
+                member.write(part)
+        stated[name] = {"sha256": digest.hexdigest(), "size": size}
+store = open_store(Path(sys.argv[1]))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    restore(store, Path("bomb.zip"))
+except DataError as error:
+    print(error)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+print(Path("bomb.zip").stat().st_size // 2**20)
+"""
+
+
+@pytest.mark.parametrize("kind", ["thumbnails/", "originals/", "rows/items", "project.json"])
+def test_a_bomb_is_refused_in_little_memory(tmp_path: Path, file: Path, kind: str) -> None:
+    """300 MB of zeros in a file of 1 or 2 MB."""
+    done = subprocess.run(
+        [sys.executable, "-c", BOMB, str(tmp_path / "home"), str(file), kind],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(Path(__file__).parents[3])},
+    )
+    assert done.returncode == 0, done.stderr
+    message, grown, packed = done.stdout.splitlines()
+    assert message.startswith("not restored: the file is no sound backup")
+    assert int(packed) < 4
+    assert int(grown) < 100
+
+
+def without(record: dict[str, Any], key: str) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if name != key}
+
+
+FINDING = Finding("copies", "note", "two are alike").record
+BROKEN: list[tuple[str, dict[str, Any], str]] = [
+    *(("uploads", {"details": without(TAKEN, key)}, f"uploads.details.{key}") for key in TAKEN),
+    ("uploads", {"details": []}, "uploads.details"),
+    ("uploads", {"details": {**TAKEN, "skipped": ["name"]}}, "uploads.details.skipped"),
+    ("uploads", {"kind": "features"}, "uploads.details.reading"),
+    ("uploads", {"kind": "images"}, "items.facts"),
+    ("items", {"metadata": []}, "items.metadata"),
+    ("items", {"facts": []}, "items.facts"),
+    *(("runs", {"settings": without(PLAN, key)}, f"runs.settings.{key}") for key in PLAN),
+    ("runs", {"settings": {**PLAN, "settings": {"nobody": 1}}}, "runs.settings.settings"),
+    ("runs", {"candidates": {}}, "runs.candidates"),
+    *(("runs", {"findings": [without(FINDING, key)]}, "runs.findings") for key in FINDING),
+    ("runs", {"findings": [{**FINDING, "more": 1}]}, "runs.findings"),
+    ("runs", {"findings": [{**FINDING, "severity": "end of the world"}]}, "runs.findings"),
+    ("runs", {"findings": ["x"]}, "runs.findings"),
+]
+
+
+@pytest.mark.parametrize(("table", "values", "named"), BROKEN)
+def test_rows_that_the_program_could_not_use_are_refused(
+    tmp_path: Path, file: Path, table: str, values: dict[str, Any], named: str
+) -> None:
+    target = open_store(tmp_path / "target")
+    changed = repacked(file, edited(table, 0, **values), honest=True)
+    with pytest.raises(DataError, match=f"{named}.*is not what this program writes"):
+        restore(target, changed)
+    assert overviews(target) == []
+    target.close()
+
+
+@pytest.fixture
+def scored(store: Store, tmp_path: Path) -> str:
+    project = projects.create(store, "rows", "table").id
+    for name, rows, shift in (("normal", 60, 0.0), ("candidate", 12, 2.0)):
+        path = tmp_path / f"{name}.csv"
+        path.write_text(table_text(rows, len(name), shift))
+        take(store, project, [Given.at(path)], name)  # type: ignore[arg-type]
+    score_project(store, project, Plan())
+    return project
+
+
+def test_what_the_program_wrote_is_restored(store: Store, scored: str, tmp_path: Path) -> None:
+    made = backup(store, scored, tmp_path / "b.zip").file
+    again = restore(store, made)
+    run = score_project(store, again.id, Plan())
+    assert run.status == "finished"
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["reading", "source", "columns", "texts", "categorical", "missing", "digest"],
+)
+def test_a_table_that_could_not_be_read_again_is_refused(
+    store: Store, scored: str, tmp_path: Path, key: str
+) -> None:
+    made = backup(store, scored, tmp_path / "b.zip").file
+    for wrong in (None, {"nobody": 1}):
+        details = {**table_details(store, scored), key: wrong}
+        changed = repacked(made, edited("uploads", 0, details=details), honest=True)
+        with pytest.raises(DataError, match=f"uploads.details.{key}"):
+            restore(store, changed)
+    assert len(overviews(store)) == 1
+
+
+def table_details(store: Store, project: str) -> dict[str, Any]:
+    return dict(uploads_of(store, project)[0].details)
+
+
+def test_an_image_needs_its_facts_and_its_original(store: Store, tmp_path: Path) -> None:
+    data = picture("PNG")
+    sha256 = store.blobs.put(data)
+    facts = asdict(decode(data, "a.png").facts)
+    project = projects.create(store, "images", "images").id
+    new = [NewItem(0, "normal", "a.png", sha256, None, {}, facts)]
+    add_upload(store, project, NewUpload("a.png", "images", details=TAKEN), new)
+    made = backup(store, project, tmp_path / "b.zip").file
+    assert len(items_of(store, restore(store, made).id)) == 1
+    for values in [{"sha256": None}, *({"facts": without(facts, key)} for key in facts)]:
+        changed = repacked(made, edited("items", 0, **values), honest=True)
+        with pytest.raises(DataError, match=r"items\.(facts|sha256)"):
+            restore(store, changed)
+    assert len(overviews(store)) == 2
+
+
+def test_a_folder_is_no_backup_and_no_place_for_one(
+    store: Store, project: str, tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match="not restored: a folder is there, not a file"):
+        restore(store, tmp_path)
+    with pytest.raises(DataError, match="no backup was made: a folder is there, not a file"):
+        backup(store, project, tmp_path)

@@ -43,7 +43,7 @@ def _pictures() -> None:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
         )
-        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
         page.goto(ADDRESS)
         page.get_by_role("button", name="Demo with images").click()
         page.get_by_role("link", name="See the scores").wait_for(timeout=WAIT)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import PurePosixPath
@@ -23,6 +24,7 @@ from eap_core.store.bin import remove_unused
 from eap_core.store.items import Item, NewItem, NewUpload, add_upload, items_of
 from eap_core.store.store import Store
 
+_WRITERS = 4
 _HELD_OUT: dict[Role, Role] = {"normal": "test_normal", "anomaly": "test_anomaly"}
 
 
@@ -37,21 +39,8 @@ def take_images(
     gathered = _gathered(given)
     layout = layout_of(gathered)
     role = role_of(target)
-
-    kept: set[str] = set()
-
-    def keep(sha256: str, original: bytes, thumbnail: bytes | None) -> None:
-        kept.add(sha256)
-        store.blobs.put(original)
-        if thumbnail is not None:
-            store.blobs.put_thumbnail(sha256, thumbnail)
-
-    try:
-        read = read_images(gathered, layout, role, keep, part_of(progress, 0.0, 0.95))
-    except BaseException:
-        with suppress(EapError):  # files too many do no harm; what went wrong is told
-            remove_unused(store, kept)
-        raise
+    with _Keeper(store) as keeper:
+        read = read_images(gathered, layout, role, keeper.keep, part_of(progress, 0.0, 0.95))
     found = _with_roles(read.items, target)
     skipped = tuple((skip.name, skip.reason) for skip in read.skipped)
     if not found:
@@ -74,6 +63,46 @@ def take_images(
         return added()
     except DataError:
         return added()  # another tab may have added the same a moment ago; else it fails again
+
+
+class _Keeper:
+    """Stores files from threads of its own, for waiting on the disk costs no work.
+
+    A few at a time, which bounds the memory; on any failure what was stored for nothing is removed.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._pool = ThreadPoolExecutor(_WRITERS)
+        self._under_way: deque[Future[None]] = deque()
+        self._kept: set[str] = set()
+
+    def keep(self, sha256: str, original: bytes, thumbnail: bytes | None) -> None:
+        self._kept.add(sha256)
+        self._under_way.append(self._pool.submit(self._put, sha256, original, thumbnail))
+        if len(self._under_way) > 2 * _WRITERS:
+            self._under_way.popleft().result()
+
+    def _put(self, sha256: str, original: bytes, thumbnail: bytes | None) -> None:
+        self._store.blobs.put(original)
+        if thumbnail is not None:
+            self._store.blobs.put_thumbnail(sha256, thumbnail)
+
+    def __enter__(self) -> _Keeper:
+        return self
+
+    def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
+        whole = False
+        try:
+            if failed is None:
+                for put in self._under_way:
+                    put.result()
+                whole = True
+        finally:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            if not whole:
+                with suppress(EapError):  # files too many do no harm; what went wrong is told
+                    remove_unused(self._store, self._kept)
 
 
 def image_item(item: Item) -> ImageItem:

@@ -16,7 +16,6 @@ from eap_core.store.schema import decisions, items, now
 from eap_core.store.store import Store
 from eap_core.store.undo_chains import parts, roots
 
-_ROWS_AT_ONCE = 1_000
 _FIELDS = tuple(field.name for field in fields(Decision))
 # Statements are built once: for a single decision building them would cost more than running them.
 _of_project = decisions.c.project == bindparam("project")
@@ -68,12 +67,9 @@ def append(store: Store, project: str, new: Sequence[Decision]) -> list[Ack]:
 
 def log(store: Store, project: str, since: int = 0) -> list[Decision]:
     """The rows after ``since``, in order; rows that come later have a higher seq."""
-    found: list[Decision] = []
     with store.reading() as connection:
         rows = connection.execute(_SINCE, {"project": project, "since": since})
-        for part in rows.partitions(_ROWS_AT_ONCE):
-            found.extend([Decision(*row) for row in part])
-    return found
+        return [Decision(*row) for row in rows]
 
 
 def _insert(connection: Connection, project: str, new: Sequence[Decision]) -> list[Decision]:

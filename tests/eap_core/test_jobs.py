@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from eap_core import jobs
 from eap_core.errors import DataError
+from eap_core.progress import Progress
 from eap_core.projects.demos import NAMES
 from eap_core.projects.given import Given
 from eap_core.projects.intake import as_arguments, take
 from eap_core.projects.plan import Plan
 from eap_core.store import jobs as rows
-from eap_core.store import projects, runs
+from eap_core.store import projects, runs, schema
 from eap_core.store.items import items_of
 from eap_core.store.jobs import Job
 from eap_core.store.opening import open_store
@@ -118,10 +122,136 @@ def test_a_killed_worker_is_noticed_and_its_job_can_be_done_again(
     found = when(store, job, lambda found: rows.is_dead(found, now(), after=3600))
     assert found.status == "running"  # as the row says; that nobody works on it shows elsewhere
     assert [run.status for run in runs.runs_of(store, project)] == ["not finished"]
+    rows.cancel(store, job.id)  # nobody hears it
     jobs.again(store, job.id)
-    when(store, job, lambda found: found.status == "running")
+    found = when(store, job, lambda found: found.status == "running")
+    assert not found.cancel_requested
+    with pytest.raises(DataError, match="it is not dead"):
+        jobs.again(store, job.id)
     rows.cancel(store, job.id)
     assert when(store, job, ended).status == "cancelled"
+    with pytest.raises(DataError, match=r"it is not dead \(cancelled\)"):
+        jobs.again(store, job.id)
+
+
+def test_a_worker_that_wakes_up_after_its_job_was_given_away_ends_quietly(
+    store: Store, project: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = replace(Plan(), settings=replace(Plan().settings, subsets=400, refit=True))
+    job = jobs.launch(store, "score", slow.record, project)
+    old = when(store, job, lambda found: found.share > 0.6)
+    assert old.pid is not None
+    os.kill(old.pid, signal.SIGSTOP)
+    try:
+        monkeypatch.setattr(rows.is_dead, "__defaults__", (0.0,))  # instead of waiting a minute
+        jobs.again(store, job.id)
+        monkeypatch.undo()
+        new = when(store, job, lambda found: found.status == "running" and found.share > 0.6)
+    finally:
+        os.kill(old.pid, signal.SIGCONT)
+    assert (new.pid, new.token) != (old.pid, old.token)
+    until = time.monotonic() + PATIENCE
+    while not rows.is_dead(replace(old, heartbeat=now()), now()) and time.monotonic() < until:
+        time.sleep(0.05)  # its process ends, since another has the job
+    found = rows.by_id(store, job.id)
+    assert (found.status, found.token, found.error) == ("running", new.token, None)
+    statuses = [run.status for run in runs.runs_of(store, project)]
+    assert statuses == ["running", "failed"]
+    rows.cancel(store, job.id)
+    assert when(store, job, ended).status == "cancelled"
+    assert "Traceback" not in (store.home / "logs" / f"job-{job.id}.log").read_text()
+
+
+def test_a_worker_that_woke_up_stops_before_it_saves(
+    store: Store, project: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even if no beat came through yet: after a long silence every step asks first."""
+    monkeypatch.setattr(jobs, "_BEAT_SECONDS", 3600.0)
+    reached: list[str] = []
+
+    def given_away(_store: Store, job: Job, progress: Progress) -> None:
+        progress(0.1, "before")
+        reached.append("before")
+        monkeypatch.setattr(rows, "DEAD_AFTER", 0.0)  # as if it had slept
+        progress(0.2, "still its own")
+        reached.append("still its own")
+        assert rows.requeue(store, rows.by_id(store, job.id))
+        progress(0.3, "saving")
+        reached.append("saving")
+
+    monkeypatch.setattr(jobs, "WORK", {"add": given_away})
+    job = rows.create(store, "add", {}, project)
+    jobs.work_on(store, job.id)
+    assert reached == ["before", "still its own"]
+    assert rows.by_id(store, job.id).status == "waiting"
+
+
+def test_a_worker_starts_wherever_the_app_was_started(
+    store: Store, project: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "eap_core").mkdir()
+    (tmp_path / "eap_core" / "worker.py").write_text("raise SystemExit('another program')")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "numpy.py").write_text("raise SystemExit('another library')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    for folder in (tmp_path, tmp_path / "elsewhere"):
+        monkeypatch.chdir(folder)
+        job = jobs.launch(store, "health", {}, project)
+        assert when(store, job, ended).status == "finished"
+
+
+def test_a_job_that_no_worker_took_can_be_started_again(store: Store, project: str) -> None:
+    job = rows.create(store, "health", {}, project)  # its worker could not be started
+    with pytest.raises(DataError, match=r"it is not dead \(waiting\)"):
+        jobs.again(store, job.id)
+    with store.writing() as connection:
+        long_ago = now() - timedelta(seconds=rows.WAITS_AT_MOST + 1)
+        connection.execute(schema.jobs.update().values(heartbeat=long_ago))
+    jobs.again(store, job.id)
+    assert when(store, job, ended).status == "finished"
+
+
+def test_uploads_are_kept_only_where_they_became_part_of_the_project(store: Store) -> None:
+    images = projects.create(store, "images", "images").id
+    table = projects.create(store, "rows", "table").id
+    packed, picture = archive(), coloured("PNG")
+    given = {
+        "archive": (images, packed, "a.zip"),
+        "picture": (images, picture, "one.png"),
+        "rows": (table, table_text(40, 3, 0.0).encode(), "a.csv"),
+        "bad": (table, b"id,a,b,c\nx,1,2\n", "bad.csv"),
+        "cancelled": (table, table_text(40, 4, 0.0).encode(), "b.csv"),
+    }
+    kept = {}
+    for name, (project, data, called) in given.items():
+        sha256 = store.blobs.put(data)
+        arguments = as_arguments([(sha256, called)], "normal")
+        job = rows.create(store, "add", arguments, project)
+        if name == "cancelled":
+            rows.cancel(store, job.id)
+        jobs.work_on(store, job.id)
+        kept[name] = store.blobs.has(sha256)
+    assert kept == {
+        **{"archive": False, "picture": True, "rows": True, "bad": False, "cancelled": False}
+    }
+    assert len(items_of(store, images)) == 3
+    for item in items_of(store, images):
+        assert item.sha256 is not None
+        assert store.blobs.has(item.sha256)
+
+
+def coloured(kind: str, shade: int = 0) -> bytes:
+    stream = io.BytesIO()
+    Image.new("RGB", (32, 32), (200, shade, 40)).save(stream, kind)
+    return stream.getvalue()
+
+
+def archive() -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as made:
+        for shade in (100, 200):
+            made.writestr(f"{shade}.png", coloured("PNG", shade))
+    return stream.getvalue()
 
 
 def test_the_demo_table_is_scored_by_one_job(store: Store) -> None:

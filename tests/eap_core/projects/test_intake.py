@@ -349,3 +349,20 @@ def test_an_interrupted_demo_is_completed(store: Store) -> None:
     made = make_demo(store, "table")
     assert made.current_run is not None
     assert len(items_of(store, made.id)) == 470
+
+
+def test_interrupted_images_leave_no_files_behind(
+    store: Store, images: str, tmp_path: Path
+) -> None:
+    take(store, images, [written(tmp_path / "kept.png", picture(100))], "normal")
+    before = sorted(path.name for path in store.home.rglob("originals/*/*"))
+    zipped = archive(tmp_path / "n.zip", {f"{i}.png": picture(i) for i in range(30)})
+
+    def stop_half_way(share: float, _step: str) -> None:
+        if share > 0.5:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        take(store, images, [Given.at(zipped)], "normal", progress=stop_half_way)
+    assert sorted(path.name for path in store.home.rglob("originals/*/*")) == before
+    assert len(items_of(store, images)) == 1

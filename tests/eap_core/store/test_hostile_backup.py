@@ -234,7 +234,8 @@ def test_an_image_needs_its_facts_and_its_original(store: Store, tmp_path: Path)
     add_upload(store, project, NewUpload("a.png", "images", details=TAKEN), new)
     made = backup(store, project, tmp_path / "b.zip").file
     assert len(items_of(store, restore(store, made).id)) == 1
-    for values in [{"sha256": None}, *({"facts": without(facts, key)} for key in facts)]:
+    broken: list[dict[str, Any]] = [{"facts": without(facts, key)} for key in facts]
+    for values in [{"sha256": None}, *broken]:
         changed = repacked(made, edited("items", 0, **values), honest=True)
         with pytest.raises(DataError, match=r"items\.(facts|sha256)"):
             restore(store, changed)

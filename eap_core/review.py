@@ -13,6 +13,8 @@ from types import MappingProxyType
 from typing import Literal, get_args
 from uuid import uuid4
 
+from eap_core.collector import paused_collector
+
 Verdict = Literal["accept", "reject", "skip", "flag", "unflag", "undo"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 REASONS: Mapping[str, str] = MappingProxyType(
@@ -102,6 +104,11 @@ def standing(log: Sequence[Decision]) -> list[Decision]:
 
 def fold(log: Sequence[Decision]) -> dict[str, ItemState]:
     """The state of every item that the log names; an item it does not name is UNTOUCHED."""
+    with paused_collector():
+        return _fold(log)
+
+
+def _fold(log: Sequence[Decision]) -> dict[str, ItemState]:
     last: dict[str, Decision] = {}
     skips: dict[str, Decision] = {}
     flagged: dict[str, bool] = {}

@@ -11,6 +11,7 @@ from eap_core.store import jobs as rows
 from eap_core.store.jobs import Job
 from eap_core.store.schema import now
 from eap_core.store.store import Store
+from ui import frame
 from ui.words import duration, plain
 
 _DOING = {
@@ -54,8 +55,9 @@ def progress(store: Store, job_id: str) -> None:
             icon=":material/error:",
         )
         if st.button("Start again", icon=":material/restart_alt:", key=f"again.{job.id}"):
-            jobs.again(store, job.id)
-            st.rerun(scope="app")
+            with frame.errors_said():
+                jobs.again(store, job.id)
+                st.rerun(scope="app")
         return
     left = jobs.time_left(job)
     rest = f" · {duration(left.total_seconds())} left" if left else ""

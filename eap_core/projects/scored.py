@@ -26,9 +26,12 @@ def score_project(
     project: str,
     plan: Plan,
     progress: Progress = silent,
-    job: str | None = None,
+    token: str | None = None,
 ) -> Run:
-    """Score every candidate; the run becomes current when the last figure is on the disk."""
+    """Score every candidate; the run becomes current when the last figure is on the disk.
+
+    ``token`` is that of the job that does it, if one does.
+    """
     evaluator_names(plan.evaluators)  # an unknown name is said before the work
     state = state_of(store, project)  # before looking: what is added meanwhile is another state
     ready = prepared(store, project, plan, part_of(progress, 0.0, 0.6))
@@ -47,7 +50,7 @@ def score_project(
         record,
         versions(),
         ready.problem.fingerprint,
-        job,
+        token,
     )
     bench = Workbench(ready.problem, settings, plan.seed)
     try:

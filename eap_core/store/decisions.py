@@ -8,6 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, bindparam, func, select, union
 
+from eap_core.collector import paused_collector
 from eap_core.errors import DataError, listed
 from eap_core.review import Decision, fold
 from eap_core.store.decision_checks import check, fresh
@@ -67,7 +68,7 @@ def append(store: Store, project: str, new: Sequence[Decision]) -> list[Ack]:
 
 def log(store: Store, project: str, since: int = 0) -> list[Decision]:
     """The rows after ``since``, in order; rows that come later have a higher seq."""
-    with store.reading() as connection:
+    with store.reading() as connection, paused_collector():
         rows = connection.execute(_SINCE, {"project": project, "since": since})
         return [Decision(*row) for row in rows]
 

@@ -56,6 +56,7 @@ _POSTGRESQL = MappingProxyType(
         "XX002": _DAMAGED,
     }
 )
+_IN_THE_WAY = "a file is there where a folder is needed — choose another folder"
 _SYSTEM = MappingProxyType(
     {
         errno.ENOSPC: _FULL,
@@ -66,8 +67,8 @@ _SYSTEM = MappingProxyType(
         errno.EACCES: _READ_ONLY,
         errno.EPERM: _READ_ONLY,
         errno.ENOENT: _GONE,
-        errno.ENOTDIR: _GONE,
-        errno.EEXIST: _GONE,
+        errno.ENOTDIR: _IN_THE_WAY,
+        errno.EEXIST: _IN_THE_WAY,
         errno.EISDIR: "a folder is there, not a file — name a file",
     }
 )

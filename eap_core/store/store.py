@@ -12,6 +12,7 @@ from filelock import FileLock
 from platformdirs import user_data_path
 from sqlalchemy import Connection, Engine
 
+from eap_core.errors import shown
 from eap_core.store.blobs import Blobs
 from eap_core.store.connect import BUSY_SECONDS, WRITING, postgresql_engine, sqlite_engine
 from eap_core.store.failures import told, told_of_disk
@@ -78,7 +79,7 @@ def home_folder() -> Path:
 
 def connected(home: Path, url: str | None) -> Store:
     """A store as it is, without looking into it."""
-    with told_of_disk("the store cannot be opened"):
+    with told_of_disk(f"the store in {shown(str(home))} cannot be opened"):
         home.mkdir(parents=True, exist_ok=True)
     home = home.resolve()
     blobs = Blobs(home / "files")

@@ -15,6 +15,7 @@ from eap_core.problem import ASSUMED_RATE, LARGEST, Problem
 from eap_core.table import Floats, Labels, Table
 
 Scale = Literal["standard", "none"]
+WITHOUT_ANOMALIES = "there are no real anomalies"
 _SMALL_SPREAD = 0.001  # columns that vary less are centred, not scaled
 
 
@@ -119,7 +120,7 @@ def _rate(labels: Labels, assumed: float | None) -> tuple[float, tuple[str, ...]
         return float(labels.mean()), ()
     rate = assumed or ASSUMED_RATE
     return rate, (
-        "there are no real anomalies: the prior, the threshold and k cannot be learned — an "
+        f"{WITHOUT_ANOMALIES}: the prior, the threshold and k cannot be learned — an "
         f"anomaly rate of {rate:g} is assumed for the first two, and k keeps its prior, which "
         "draws the balls wide; evaluators that measure detection (loo, ame, influence, data_oob, "
         "data_banzhaf and the Shapley values) have nothing to measure and give 0; state the rate "

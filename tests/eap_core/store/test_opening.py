@@ -207,5 +207,5 @@ def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
 
 def test_a_home_that_is_a_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(DataError, match="check the path"):
+    with pytest.raises(DataError, match="choose another folder"):
         open_store(tmp_path / "file")

@@ -1,4 +1,4 @@
-"""``python -m benchmarks [NAME …]``: measure, print, and keep the figures in docs/benchmarks.md."""
+"""``python -m benchmarks [NAME …]``: measure, print, and keep each part in docs/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -27,13 +27,22 @@ compare ratios, not seconds.
 
 
 def main() -> None:
-    chosen = sys.argv[1:] or list(ALL)
-    parts = []
-    for name in chosen:
-        parts.append(markdown(ALL[name].TITLE, ALL[name].NOTE, ALL[name].run()))
-        print(parts[-1], flush=True)
-    if chosen == list(ALL):
-        PAGE.write_text("\n".join([HEAD, *parts]), encoding="utf-8")
+    for name in sys.argv[1:] or list(ALL):
+        part = markdown(ALL[name].TITLE, ALL[name].NOTE, ALL[name].run())
+        print(part, flush=True)
+        PAGE.write_text(with_part(PAGE.read_text(encoding="utf-8"), part), encoding="utf-8")
+
+
+def with_part(page: str, part: str) -> str:
+    """The page with this part in the place of the one measured before, or at the end."""
+    parts = [f"## {text}".rstrip() + "\n" for text in page.split("\n## ")[1:]]
+    title = part.split("\n", 1)[0]
+    same = [i for i, known in enumerate(parts) if known.split("\n", 1)[0] == title]
+    if same:
+        parts[same[0]] = part
+    else:
+        parts.append(part)
+    return "\n".join([HEAD, *parts])
 
 
 if __name__ == "__main__":

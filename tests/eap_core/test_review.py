@@ -35,7 +35,7 @@ def numbered(rows: list[Decision]) -> list[Decision]:
     ]
 
 
-def row(uuid: str, item: str, verdict: Verdict, reviewer: str = "anna", **more: object) -> Decision:
+def row(uuid: str, item: str, verdict: Verdict, reviewer: str = "one", **more: object) -> Decision:
     return Decision(uuid, item, verdict, reviewer, **more)  # type: ignore[arg-type]
 
 
@@ -125,14 +125,14 @@ def test_a_state_says_who_decided_what_why_and_when() -> None:
     log = numbered(
         [
             row("1", "x", "accept"),
-            row("2", "x", "reject", "bo", reason="artefact", note="halo", seen=1),
+            row("2", "x", "reject", "two", reason="artefact", note="halo", seen=1),
             row("3", "x", "flag"),
             row("4", "x", "skip"),
             row("5", "y", "skip"),
         ]
     )
     x, y = fold(log)["x"], fold(log)["y"]
-    assert (x.verdict, x.reason, x.note, x.reviewer) == ("reject", "artefact", "halo", "bo")
+    assert (x.verdict, x.reason, x.note, x.reviewer) == ("reject", "artefact", "halo", "two")
     assert (x.at, x.flagged, x.decided, x.conflicts) == (log[1].at, True, True, ())
     assert (y.verdict, y.decided, y.flagged) == ("skip", False, False)
     assert (UNTOUCHED.verdict, UNTOUCHED.reviewer, UNTOUCHED.at) == (None, None, None)
@@ -140,11 +140,11 @@ def test_a_state_says_who_decided_what_why_and_when() -> None:
 
 
 def test_a_conflict_is_a_decision_made_without_having_seen_the_other() -> None:
-    log = numbered([row("1", "x", "accept"), row("2", "x", "reject", "bo", seen=0)])
+    log = numbered([row("1", "x", "accept"), row("2", "x", "reject", "two", seen=0)])
     (conflict,) = fold(log)["x"].conflicts
     assert (conflict.earlier, conflict.later) == (log[0], log[1])
     assert conflict.disagree
-    same = numbered([row("1", "x", "accept"), row("2", "x", "accept", "bo", seen=0)])
+    same = numbered([row("1", "x", "accept"), row("2", "x", "accept", "two", seen=0)])
     assert not fold(same)["x"].conflicts[0].disagree
 
 
@@ -152,23 +152,23 @@ def test_a_batch_is_undone_and_redone_in_one_step() -> None:
     log = numbered(
         [row("0", "x", "reject"), *(row(f"{i}", f"i{i}", "accept", batch="b") for i in (1, 2, 3))]
     )
-    rows = last_undoable(log, "anna")
+    rows = last_undoable(log, "one")
     assert [r.uuid for r in rows] == ["1", "2", "3"]
-    undone = numbered([*log, *undoing(rows, "anna", 4)])
+    undone = numbered([*log, *undoing(rows, "one", 4)])
     assert len({r.batch for r in undone[4:]}) == 1
-    assert [r.uuid for r in last_undoable(undone, "anna")] == ["0"]
-    redo = last_redoable(undone, "anna")
+    assert [r.uuid for r in last_undoable(undone, "one")] == ["0"]
+    redo = last_redoable(undone, "one")
     assert redo == tuple(undone[4:])
-    redone = numbered([*undone, *undoing(redo, "anna", 7)])
+    redone = numbered([*undone, *undoing(redo, "one", 7)])
     assert view(redone) == view(log)
-    assert last_redoable(redone, "anna") == ()
+    assert last_redoable(redone, "one") == ()
 
 
 def test_redo_ends_with_a_new_decision() -> None:
     log = numbered([row("1", "x", "accept"), row("2", "x", "undo", undo_of="1")])
-    assert [r.uuid for r in last_redoable(log, "anna")] == ["2"]
-    assert last_redoable(numbered([*log, row("3", "y", "accept")]), "anna") == ()
-    assert last_redoable(log, "bo") == ()
+    assert [r.uuid for r in last_redoable(log, "one")] == ["2"]
+    assert last_redoable(numbered([*log, row("3", "y", "accept")]), "one") == ()
+    assert last_redoable(log, "two") == ()
 
 
 def test_agreement_beyond_chance() -> None:
@@ -177,16 +177,16 @@ def test_agreement_beyond_chance() -> None:
     rows = []
     for i, (one, other) in enumerate(pairs):
         rows.append(row(f"a{i}", f"i{i}", one))  # type: ignore[arg-type]
-        rows.append(row(f"b{i}", f"i{i}", other, "bo"))  # type: ignore[arg-type]
+        rows.append(row(f"b{i}", f"i{i}", other, "two"))  # type: ignore[arg-type]
     rows.append(row("c", "alone", "accept", "cy"))
     (found,) = agreements(numbered(rows))
-    assert (found.first, found.second, found.items, found.share) == ("anna", "bo", 50, 0.7)
+    assert (found.first, found.second, found.items, found.share) == ("one", "two", 50, 0.7)
     assert found.kappa == pytest.approx(0.4)
 
 
 def test_kappa_is_undefined_when_both_always_say_the_same() -> None:
-    log = numbered([row("1", "x", "accept"), row("2", "x", "accept", "bo")])
-    assert agreements(log) == [Agreement("anna", "bo", 1, 1.0, None)]
+    log = numbered([row("1", "x", "accept"), row("2", "x", "accept", "two")])
+    assert agreements(log) == [Agreement("one", "two", 1, 1.0, None)]
 
 
 def test_a_rule_accepts_the_best_and_a_reviewer_overrides_it() -> None:

@@ -69,10 +69,10 @@ def full_project(store: Store) -> str:
         runs.add_scores(store, run.id, "eap", np.array([0.1, np.nan, -0.0]))
         if finished:
             runs.finish(store, run.id, [Finding("copies", "note", "two are alike").record])
-    first = Decision(str(uuid4()), ids[0], "accept", "anna")
-    undo = Decision(str(uuid4()), ids[0], "undo", "anna", undo_of=first.uuid)
-    redo = Decision(str(uuid4()), ids[0], "undo", "anna", undo_of=undo.uuid)
-    last = Decision(str(uuid4()), ids[1], "reject", "bo", "artefact", "π", "batch", seen=3)
+    first = Decision(str(uuid4()), ids[0], "accept", "one")
+    undo = Decision(str(uuid4()), ids[0], "undo", "one", undo_of=first.uuid)
+    redo = Decision(str(uuid4()), ids[0], "undo", "one", undo_of=undo.uuid)
+    last = Decision(str(uuid4()), ids[1], "reject", "two", "artefact", "π", "batch", seen=3)
     append(store, project, [first, undo, redo, last])
     remove_upload(store, project, gone.id)
     return project

@@ -23,7 +23,7 @@ from eap_core.store.store import Store
 
 
 def made(
-    item: Item, verdict: Verdict = "accept", reviewer: str = "anna", **more: object
+    item: Item, verdict: Verdict = "accept", reviewer: str = "one", **more: object
 ) -> Decision:
     return Decision(str(uuid4()), item.id, verdict, reviewer, **more)  # type: ignore[arg-type]
 
@@ -65,7 +65,7 @@ def test_a_uuid_with_another_content_is_refused(
     for other in (
         replace(decision, verdict="reject"),
         replace(decision, item=items[1].id),
-        replace(decision, reviewer="bo"),
+        replace(decision, reviewer="two"),
         replace(decision, note="x"),
     ):
         with pytest.raises(DataError, match="saved with another content"):
@@ -125,16 +125,16 @@ def test_every_reason_is_accepted(store: Store, project: str, items: list[Item])
 
 def test_the_second_of_two_reviewers_is_told(store: Store, project: str, items: list[Item]) -> None:
     item = items[0]
-    (first,) = append(store, project, [made(item, "accept", "anna")])
-    late = made(item, "reject", "bo", seen=0)
+    (first,) = append(store, project, [made(item, "accept", "one")])
+    late = made(item, "reject", "two", seen=0)
     (told,) = append(store, project, [late])
     assert told.conflict is not None
-    assert (told.conflict.reviewer, told.conflict.verdict) == ("anna", "accept")
+    assert (told.conflict.reviewer, told.conflict.verdict) == ("one", "accept")
     assert told.conflict.at == first.at
-    assert [row.reviewer for row in log(store, project)] == ["anna", "bo"]
-    (knowing,) = append(store, project, [made(item, "reject", "anna", seen=told.seq)])
+    assert [row.reviewer for row in log(store, project)] == ["one", "two"]
+    (knowing,) = append(store, project, [made(item, "reject", "one", seen=told.seq)])
     assert knowing.conflict is None
-    append(store, project, [made(item, "undo", "anna", undo_of=first.uuid)])
+    append(store, project, [made(item, "undo", "one", undo_of=first.uuid)])
     (again,) = append(store, project, [late])
     assert again == replace(told, repeated=True)  # whatever happened since
 
@@ -145,18 +145,18 @@ def test_no_conflict_with_oneself_with_what_was_undone_or_another_item(
     first = made(items[0])
     append(store, project, [first])
     assert append(store, project, [made(items[0], "reject")])[0].conflict is None
-    other = made(items[1], "accept", "bo")
+    other = made(items[1], "accept", "two")
     append(store, project, [other])
-    append(store, project, [made(items[1], "undo", "bo", undo_of=other.uuid)])
+    append(store, project, [made(items[1], "undo", "two", undo_of=other.uuid)])
     assert append(store, project, [made(items[1])])[0].conflict is None
-    append(store, project, [made(items[2], "flag", "bo")])
+    append(store, project, [made(items[2], "flag", "two")])
     assert append(store, project, [made(items[2])])[0].conflict is None
 
 
 def test_a_batch_is_undone_in_one_step(store: Store, project: str, items: list[Item]) -> None:
     append(store, project, [made(item, batch="b") for item in items])
-    rows = last_undoable(log(store, project), "anna")
-    append(store, project, undoing(rows, "anna", 12))
+    rows = last_undoable(log(store, project), "one")
+    append(store, project, undoing(rows, "one", 12))
     states = fold(log(store, project))
     assert len(rows) == 12
     assert {state.verdict for state in states.values()} == {None}
@@ -178,8 +178,8 @@ def test_a_row_is_undone_once_and_on_its_own_item(
 ) -> None:
     first = made(items[0])
     append(store, project, [first, made(items[0], "undo", undo_of=first.uuid)])
-    with pytest.raises(DataError, match="already undone by 'anna'"):
-        append(store, project, [made(items[0], "undo", "bo", undo_of=first.uuid)])
+    with pytest.raises(DataError, match="already undone by 'one'"):
+        append(store, project, [made(items[0], "undo", "two", undo_of=first.uuid)])
     with pytest.raises(DataError, match="on this item to undo"):
         append(store, project, [made(items[1], "undo", undo_of=first.uuid)])
 

@@ -46,7 +46,7 @@ def filled(store: Store) -> tuple[str, Item]:
 
 
 def decided(item: Item, note: str = "") -> Decision:
-    return Decision(str(uuid4()), item.id, "accept", "anna", note=note)
+    return Decision(str(uuid4()), item.id, "accept", "one", note=note)
 
 
 def test_a_full_disk_is_told_and_forgotten_when_there_is_room(small_disk: Path) -> None:

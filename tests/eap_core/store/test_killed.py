@@ -188,7 +188,7 @@ def test_a_killed_server_loses_no_acknowledged_decision(tmp_path: Path, server: 
 
     def send() -> None:
         while not done.is_set():
-            decision = Decision(str(uuid4()), item.id, "accept", "anna")
+            decision = Decision(str(uuid4()), item.id, "accept", "one")
             acknowledged[decision.uuid] = persistent(store, project, decision)
 
     sender = threading.Thread(target=send)

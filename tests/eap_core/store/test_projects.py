@@ -18,7 +18,7 @@ from eap_core.store.store import Store
 
 
 def decide(store: Store, project: str, item: Item, verdict: str, **more: object) -> Decision:
-    made = Decision(str(uuid4()), item.id, verdict, "anna", **more)  # type: ignore[arg-type]
+    made = Decision(str(uuid4()), item.id, verdict, "one", **more)  # type: ignore[arg-type]
     append(store, project, [made])
     return made
 

@@ -35,7 +35,7 @@ def decide(store: Store, project: str, _folder: Path) -> None:
     items = items_of(store, project)
     for number in count():
         item = items[number % len(items)].id
-        (ack,) = append(store, project, [Decision(str(uuid4()), item, "accept", "anna")])
+        (ack,) = append(store, project, [Decision(str(uuid4()), item, "accept", "one")])
         say(ack.uuid)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection, bindparam, func, select, union
@@ -17,7 +17,7 @@ from eap_core.store.schema import decisions, items, now
 from eap_core.store.store import Store
 from eap_core.store.undo_chains import parts, roots
 
-_FIELDS = tuple(field.name for field in fields(Decision))
+_FIELDS = Decision._fields
 # Statements are built once: for a single decision building them would cost more than running them.
 _of_project = decisions.c.project == bindparam("project")
 _ROWS = select(*(decisions.c[name] for name in _FIELDS)).where(_of_project)
@@ -70,7 +70,7 @@ def log(store: Store, project: str, since: int = 0) -> list[Decision]:
     """The rows after ``since``, in order; rows that come later have a higher seq."""
     with store.reading() as connection, paused_collector():
         rows = connection.execute(_SINCE, {"project": project, "since": since})
-        return [Decision(*row) for row in rows]
+        return [Decision._make(row) for row in rows]
 
 
 def _insert(connection: Connection, project: str, new: Sequence[Decision]) -> list[Decision]:
@@ -79,7 +79,7 @@ def _insert(connection: Connection, project: str, new: Sequence[Decision]) -> li
     _refuse_unknown_items(connection, project, new)
     root_of = roots(connection, project, new)
     start, at = connection.execute(_LAST_SEQ, {"project": project}).scalar_one(), now()
-    saved = [replace(d, seq=start + i, at=at) for i, d in enumerate(new, 1)]
+    saved = [d._replace(seq=start + i, at=at) for i, d in enumerate(new, 1)]
     connection.execute(
         _INSERT,
         [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -31,7 +30,7 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 def numbered(rows: list[Decision]) -> list[Decision]:
     """Rows as the store would save them."""
     return [
-        replace(row, seq=seq, at=NOON + timedelta(seconds=seq)) for seq, row in enumerate(rows, 1)
+        row._replace(seq=seq, at=NOON + timedelta(seconds=seq)) for seq, row in enumerate(rows, 1)
     ]
 
 

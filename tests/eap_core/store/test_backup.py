@@ -87,7 +87,7 @@ def view(store: Store, project: str) -> list[object]:
         projects.by_id(store, project).created,
         [replace(upload, id="", project="") for upload in uploads_of(store, project)],
         [replace(item, id="", project="", upload="") for item in items],
-        [replace(row, item=name[row.item]) for row in log(store, project)],
+        [row._replace(item=name[row.item]) for row in log(store, project)],
         [replace(run, id="", project="", job=None) for run in found],
         [[name[item] for item in runs.candidates_of(store, run.id)] for run in found],
         [{k: v.tobytes() for k, v in runs.scores_of(store, run.id).items()} for run in found],
@@ -130,7 +130,7 @@ def test_restoring_twice_makes_a_second_project(store: Store, full: str, tmp_pat
     assert (second.name, third.name) == ("Stahl (2)", "Kopie")
     assert view(store, full) == view(store, second.id) == view(store, third.id) == before
     row = log(store, second.id)[-1]
-    append(store, second.id, [replace(row, uuid=str(uuid4()))])
+    append(store, second.id, [row._replace(uuid=str(uuid4()))])
     assert view(store, full) == before
 
 

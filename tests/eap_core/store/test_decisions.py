@@ -39,7 +39,7 @@ def test_the_log_holds_what_was_decided(store: Store, project: str, items: list[
         (given[1].uuid, 2, False),
     ]
     found = log(store, project)
-    assert [replace(row, seq=0, at=None) for row in found] == given
+    assert [row._replace(seq=0, at=None) for row in found] == given
     assert [(row.seq, row.at) for row in found] == [(ack.seq, ack.at) for ack in acks]
     assert log(store, project, since=1) == found[1:]
     assert log(store, project, since=2) == []
@@ -50,7 +50,7 @@ def test_sending_again_changes_nothing(store: Store, project: str, items: list[I
     decision = made(items[0])
     (first,) = append(store, project, [decision])
     append(store, project, [made(items[1])])
-    later = [replace(decision, seen=2), made(items[2]), replace(decision, seen=2)]
+    later = [decision._replace(seen=2), made(items[2]), decision._replace(seen=2)]
     again = append(store, project, later)
     assert again[0] == replace(first, repeated=True) == again[2]
     assert (again[1].seq, again[1].repeated) == (3, False)
@@ -63,16 +63,16 @@ def test_a_uuid_with_another_content_is_refused(
     decision = made(items[0])
     append(store, project, [decision])
     for other in (
-        replace(decision, verdict="reject"),
-        replace(decision, item=items[1].id),
-        replace(decision, reviewer="two"),
-        replace(decision, note="x"),
+        decision._replace(verdict="reject"),
+        decision._replace(item=items[1].id),
+        decision._replace(reviewer="two"),
+        decision._replace(note="x"),
     ):
         with pytest.raises(DataError, match="saved with another content"):
             append(store, project, [made(items[5]), other])
     twice = made(items[1])
     with pytest.raises(DataError, match="saved with another content"):
-        append(store, project, [twice, replace(twice, verdict="reject")])
+        append(store, project, [twice, twice._replace(verdict="reject")])
     assert len(log(store, project)) == 1
 
 
@@ -84,7 +84,7 @@ def test_the_same_uuid_may_be_in_two_projects(
     decision = made(items[0])
     append(store, project, [decision])
     (copy,) = items_of(store, other)
-    assert append(store, other, [replace(decision, item=copy.id)])[0].seq == 1
+    assert append(store, other, [decision._replace(item=copy.id)])[0].seq == 1
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_the_same_uuid_may_be_in_two_projects(
 def test_what_is_no_decision_is_refused_with_all_that_came_with_it(
     store: Store, project: str, items: list[Item], change: dict[str, str], message: str
 ) -> None:
-    bad = replace(made(items[0]), **change)  # type: ignore[arg-type]
+    bad = made(items[0])._replace(**change)  # type: ignore[arg-type]
     with pytest.raises(DataError, match=message):
         append(store, project, [made(items[1]), bad])
     assert log(store, project) == []

@@ -1,18 +1,19 @@
-"""Entry point: the frame and the list of steps, nothing else."""
+"""Entry point: the server imports this file once, and each visit runs it from top to bottom."""
 
 from pathlib import Path
 
 import streamlit as st
 
-from ui import session
+if __name__ == "__main__":
+    from ui import frame, session
 
-ICON = Path(__file__).parent / "assets" / "icon.png"  # a named icon would be fetched from outside
-st.set_page_config(page_title="EAP Curator", page_icon=str(ICON), layout="wide")
-session.start()
-st.navigation(
-    [
-        st.Page("pages/data.py", title="Data", icon=":material/database:", default=True),
-        st.Page("pages/score.py", title="Score", icon=":material/speed:"),
-    ],
-    position="top",
-).run()
+    ICON = Path(__file__).parent / "assets" / "icon.png"  # a named icon is fetched from outside
+    st.set_page_config(page_title="EAP Curator", page_icon=str(ICON), layout="wide")
+    session.start()
+    step = st.navigation(frame.pages(), position="hidden")
+    frame.steps()
+    step.run()
+else:
+    from ui import server
+
+    app = st.App(__file__, routes=server.routes(), lifespan=server.lifespan)

@@ -13,6 +13,10 @@ class DataError(EapError):
     """The given data cannot be used."""
 
 
+class Unavailable(DataError):
+    """Nothing is wrong with what was given: the disk or the database refused, and may not later."""
+
+
 class SettingsError(EapError):
     """A setting is outside what the method allows."""
 

@@ -95,13 +95,14 @@ def explain(
         nearest_anomaly=(
             neighbour(int(problem.anomalies[np.argmin(to_anomalies)])) if problem.m else None
         ),
-        sentence=_sentence(
+        sentence=in_words(
             category, float(made_of.p_y[i]), float(made_of.weight[i]), rank, len(problem.ids)
         ),
     )
 
 
-def _sentence(category: str, p_y: float, weight: float, rank: int, of: int) -> str:
+def in_words(category: str, p_y: float, weight: float, rank: int, of: int) -> str:
+    """The sentence that says why a candidate ranks where it does."""
     place = f"It ranks {rank:,} of {of:,} candidates"
     if category == UNREALISTIC:
         return (

@@ -139,6 +139,22 @@ def last_undoable(log: Sequence[Decision], reviewer: str) -> tuple[Decision, ...
     return _with_batch(own)
 
 
+def recent(log: Sequence[Decision], reviewer: str, most: int) -> list[Decision]:
+    """This reviewer's last rows that hold, newest last and a batch as its last row; found from the
+    end, so that a long log costs no more than a short one."""
+    found: list[Decision] = []
+    batches: set[str] = set()
+    for row in _backwards(log):
+        if row.reviewer != reviewer or row.verdict == "undo" or row.batch in batches:
+            continue
+        if row.batch is not None:
+            batches.add(row.batch)
+        found.append(row)
+        if len(found) == most:
+            break
+    return found[::-1]
+
+
 def last_redoable(log: Sequence[Decision], reviewer: str) -> tuple[Decision, ...]:
     """The undos this reviewer's next redo takes back; none once they decided something new."""
     own = [row for row in _effective(log) if row.reviewer == reviewer]
@@ -178,16 +194,18 @@ def chosen(
 
 
 def _effective(log: Sequence[Decision]) -> Iterator[Decision]:
+    return reversed(list(_backwards(log)))
+
+
+def _backwards(log: Sequence[Decision]) -> Iterator[Decision]:
     """Later rows decide over earlier ones, so one pass from the end settles every chain."""
     undone: set[str] = set()
-    kept: list[Decision] = []
     for row in reversed(log):
         if row.uuid in undone:
             continue
         if row.undo_of is not None:
             undone.add(row.undo_of)
-        kept.append(row)
-    return reversed(kept)
+        yield row
 
 
 def _with_batch(rows: Sequence[Decision]) -> tuple[Decision, ...]:

@@ -20,7 +20,7 @@ def nothing_yet() -> None:
 
 
 def scores(project: Project, run: runs.Run) -> None:
-    table = cached.scores(run.id, state_of(opened, project.id))
+    table = cached.scores(run.id, state_of(opened, project.id), runs.score_names(opened, run.id))
     st.title(plain(project.name), anchor=False)
     st.markdown(f"{len(table):,} candidates, each judged by its own features, not by the others.")
     if changed(project, run):

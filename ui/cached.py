@@ -1,6 +1,9 @@
-"""Every cached computation of the app, keyed by a run, which never changes once finished."""
+"""Every cached computation of the app, keyed by a run or by what a project holds."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import pandas as pd
 import streamlit as st
@@ -8,17 +11,50 @@ import streamlit as st
 from eap_core.evidence import Evidence
 from eap_core.problem import Problem
 from eap_core.projects.contents import prepared
+from eap_core.projects.insight import Insight, insight_of
+from eap_core.projects.maps import Places, places_of
 from eap_core.projects.plan import Plan
 from eap_core.projects.results import run_frame
 from eap_core.store import runs
+from eap_core.store.items import Item, items_of
+from eap_core.store.ledger import Ledger
 from eap_core.workbench import Workbench
 from ui.store import opened
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def scores(run: str, state: str) -> pd.DataFrame:  # noqa: ARG001 -- removed items leave the table
-    """The score table of a finished run."""
+def scores(run: str, state: str, columns: tuple[str, ...]) -> pd.DataFrame:  # noqa: ARG001
+    """The score table of a run; it gains columns while other methods finish, and removed items
+    leave it."""
     return run_frame(opened(), run)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def items(project: str, state: str) -> Mapping[str, Item]:  # noqa: ARG001
+    """What a project holds, by id."""
+    return MappingProxyType({item.id: item for item in items_of(opened(), project)})
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def ledger(project: str) -> Ledger:
+    """The folded log of a project, which every visitor shares and brings up to date."""
+    return Ledger(opened(), project)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False, validate=lambda found: found is not None)
+def insight(run: str) -> Insight | None:
+    """What is known of a run's candidates beyond their scores; None until it is computed."""
+    return insight_of(opened(), run)
+
+
+@st.cache_resource(
+    max_entries=8,
+    show_spinner=False,
+    validate=lambda found: found is not None and found.method == "umap",
+)
+def places(run: str) -> Places | None:
+    """Where the map shows each row of a run; asked for again until the final map is there."""
+    return places_of(opened(), run)
 
 
 @st.cache_resource(max_entries=2, show_spinner="Looking at the evidence")

@@ -1,18 +1,78 @@
-"""What every page has around it: the project's line on top, and errors said in a sentence."""
+"""What every page has around it: the steps on top, how the project stands, errors in a sentence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
 from eap_core.errors import EapError
 from eap_core.store import projects
+from eap_core.store.ledger import Standing
 from eap_core.store.projects import Project
 from eap_core.store.store import Store
-from ui import session
+from ui import session, store
 from ui.words import plain
+
+
+@dataclass(frozen=True)
+class Step:
+    """A page, and what must be there before it makes sense."""
+
+    file: str
+    title: str
+    icon: str
+    needs: Literal["nothing", "project", "scores"] = "scores"
+
+    @property
+    def path(self) -> str:
+        return f"pages/{self.file}.py"
+
+    def lacks(self, project: Project | None) -> str | None:
+        """Why it must wait, in words."""
+        if project is None and self.needs != "nothing":
+            return "Choose a project first"
+        if self.needs == "scores" and (project is None or project.current_run is None):
+            return "Score the candidates first"
+        return None
+
+
+STEPS = (
+    Step("data", "Data", ":material/database:", "nothing"),
+    Step("score", "Score", ":material/speed:", "project"),
+    Step("review", "Review", ":material/rate_review:"),
+    Step("map", "Map", ":material/scatter_plot:"),
+    Step("compare", "Compare", ":material/balance:"),
+    Step("priors", "Priors", ":material/tune:"),
+    Step("export", "Export", ":material/ios_share:"),
+)
+
+
+def pages() -> list[st.Page]:
+    """All steps as pages; the first one is home."""
+    return [
+        st.Page(step.path, title=step.title, icon=step.icon, default=step is STEPS[0])
+        for step in STEPS
+    ]
+
+
+def steps() -> None:
+    """Links to all steps; those that must wait are grey and say why."""
+    wanted = session.current().project
+    project = projects.known(store.opened(), wanted) if wanted else None
+    if project is not None and project.binned_at is not None:
+        project = None
+    with st.container(horizontal=True, gap="small"):
+        for step in STEPS:
+            lacks = step.lacks(project)
+            st.page_link(
+                step.path, label=step.title, icon=step.icon, disabled=bool(lacks), help=lacks
+            )
 
 
 @contextmanager
@@ -35,3 +95,39 @@ def chosen_project(store: Store) -> Project | None:
         session.look_at(None)
         return None
     return project
+
+
+def status(project: Project, standing: Standing, candidates: Sequence[str]) -> None:
+    """Whose work it is and how far it is; "saved" tells what the store has, nothing else."""
+    reviewed, accepted = standing.counts(candidates)
+    saved = standing.last_saved
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(
+            f"**{plain(project.name)}** · reviewed {reviewed:,} of {len(candidates):,} · "
+            f"accepted {accepted:,}"
+            + (f" · last saved {clock(saved)}" if saved else " · nothing decided yet")
+        )
+        _who()
+
+
+def clock(moment: datetime) -> str:
+    """The time as the visitor's clock shows it, with the day unless it is today."""
+    try:
+        zone = ZoneInfo(st.context.timezone or "UTC")
+    except (ZoneInfoNotFoundError, ValueError):
+        zone = ZoneInfo("UTC")
+    local = moment.astimezone(zone)
+    today = datetime.now(zone).date() == local.date()
+    return f"{local:%H:%M:%S}" if today else f"{local:%d %b %Y %H:%M}"
+
+
+def _who() -> None:
+    name = session.reviewer()
+    asked = st.popover(f"You: {plain(name)}", icon=":material/person:", type="tertiary")
+    with asked, st.form("frame.reviewer", border=False):
+        wanted = st.text_input(
+            "Your name, as it will stand beside your decisions", name, max_chars=80
+        )
+        if st.form_submit_button("Use this name"):
+            session.call_reviewer(wanted)
+            st.rerun()

@@ -6,21 +6,26 @@ page drops the URL's parameters, so the session puts them back.
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
 import streamlit as st
 
 _KEY = "session"
-_PROJECT = "project"
+_IN_URL = ("project", "reviewer")
+_LONGEST_NAME = 80
 
 
 @dataclass(frozen=True)
 class Session:
-    """What one browser tab is looking at."""
+    """What one browser tab is looking at, and who sits before it."""
 
     project: str | None = None
+    reviewer: str | None = None
     awaited: str | None = None  # the job of a demo that is to be opened when it is there
+    chosen: tuple[str, ...] = ()  # items picked in the gallery, to be reviewed or exported
 
 
 def start() -> None:
@@ -33,13 +38,32 @@ def current() -> Session:
     if _KEY not in st.session_state:
         st.switch_page("app.py", query_params=dict(st.query_params))
     session = cast(Session, st.session_state[_KEY])
-    linked = st.query_params.get(_PROJECT)
-    if linked and linked != session.project:
-        session = replace(session, project=linked)
-        st.session_state[_KEY] = session
-    elif session.project and not linked:
-        st.query_params[_PROJECT] = session.project
+    for name in _IN_URL:
+        linked = st.query_params.get(name)
+        if linked and linked != getattr(session, name):
+            session = _changed(session, name, linked[:_LONGEST_NAME])
+        elif not linked and getattr(session, name):
+            st.query_params[name] = getattr(session, name)
+    st.session_state[_KEY] = session
     return session
+
+
+def reviewer() -> str:
+    """Whose decisions these are; until somebody says so, a name that others hardly have."""
+    session = current()
+    if session.reviewer is None:
+        session = replace(session, reviewer=f"Reviewer {random.randint(100, 999)}")
+        st.session_state[_KEY] = session
+        st.query_params["reviewer"] = str(session.reviewer)
+    return str(session.reviewer)
+
+
+def call_reviewer(name: str) -> None:
+    """Whoever sits here is called so from now on."""
+    name = " ".join(name.split())[:_LONGEST_NAME]
+    if name:
+        st.session_state[_KEY] = replace(current(), reviewer=name)
+        st.query_params["reviewer"] = name
 
 
 def await_demo(job: str) -> None:
@@ -47,10 +71,21 @@ def await_demo(job: str) -> None:
     st.session_state[_KEY] = replace(current(), awaited=job)
 
 
+def choose(items: Sequence[str]) -> None:
+    """Keep some candidates for the next step."""
+    st.session_state[_KEY] = replace(current(), chosen=tuple(items))
+
+
 def look_at(project: str | None) -> None:
     """Turn to another project, or to none."""
-    st.session_state[_KEY] = replace(current(), project=project, awaited=None)
+    st.session_state[_KEY] = replace(current(), project=project, awaited=None, chosen=())
     if project:
-        st.query_params[_PROJECT] = project
+        st.query_params["project"] = project
     else:
-        st.query_params.pop(_PROJECT, None)
+        st.query_params.pop("project", None)
+
+
+def _changed(session: Session, name: str, value: str) -> Session:
+    if name == "project":
+        return replace(session, project=value, chosen=())
+    return replace(session, reviewer=value)

@@ -23,7 +23,7 @@ from eap_core.projects.demos import make_demo
 from eap_core.projects.health import health
 from eap_core.projects.intake import take_uploaded
 from eap_core.projects.plan import Plan
-from eap_core.projects.scored import score_project
+from eap_core.projects.scored import complete_run, score_project
 from eap_core.store import jobs
 from eap_core.store.bin import files_named, remove_unused
 from eap_core.store.jobs import Job
@@ -48,12 +48,24 @@ def _score(store: Store, job: Job, progress: Progress) -> Any:
     return score_project(store, _project(job), plan, progress, job.token).id
 
 
+def _complete(store: Store, job: Job, progress: Progress) -> Any:
+    run = str(job.arguments["run"])
+    complete_run(store, run, progress, tuple(job.arguments["evaluators"]))
+    return run
+
+
 def _demo(store: Store, job: Job, progress: Progress) -> Any:
     return make_demo(store, job.arguments["kind"], progress).id
 
 
 WORK: Mapping[str, Work] = MappingProxyType(
-    {"add": _add, "health": _health, "score": _score, "demo": _demo}
+    {
+        "add": _add,
+        "health": _health,
+        "score": _score,
+        "complete": _complete,
+        "demo": _demo,
+    }
 )
 
 

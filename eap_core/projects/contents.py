@@ -29,13 +29,16 @@ from eap_core.store.items import Item, items_of, uploads_of
 from eap_core.store.store import Store
 from eap_core.table import Floats, Table
 
+_CLASSES: tuple[Role, Role] = ("normal", "anomaly")  # by their labels, 0 and 1
+
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """The problem, and the items behind its candidates in the same order."""
+    """The problem, and the items behind its candidates and training rows in the same order."""
 
     problem: Problem
     candidates: tuple[Item, ...]
+    training: tuple[Item, ...]
     notes: tuple[str, ...] = ()
 
 
@@ -72,7 +75,12 @@ def prepared(
     )
     # Rows with a gap may have been left out by choice.
     kept = set(problem.ids)
-    return Prepared(problem, tuple(item for item in candidates if item.name in kept), notes)
+    return Prepared(
+        problem,
+        tuple(item for item in candidates if item.name in kept),
+        _training(problem, parts, tables),
+        notes,
+    )
 
 
 def row_tables(store: Store, project: str, parts: dict[Role, list[Item]]) -> dict[Role, Table]:
@@ -87,6 +95,19 @@ def row_tables(store: Store, project: str, parts: dict[Role, list[Item]]) -> dic
         if found:
             tables[role] = combined(found)
     return tables
+
+
+def _training(
+    problem: Problem, parts: dict[Role, list[Item]], tables: dict[Role, Table]
+) -> tuple[Item, ...]:
+    """The items behind the training rows; a name that both classes have stands with its source."""
+    known: dict[tuple[int, str], Item] = {}
+    for label, role in enumerate(_CLASSES):
+        for item in parts[role]:
+            known.setdefault((label, f"{tables[role].source}:{item.name}"), item)
+        known |= {(label, item.name): item for item in parts[role]}
+    rows = zip(problem.y_train.tolist(), problem.train_ids, strict=True)
+    return tuple(known[row] for row in rows)
 
 
 def _by_role(items: Sequence[Item]) -> dict[Role, list[Item]]:

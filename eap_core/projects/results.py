@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eap_core.category import category_of
+from eap_core.queue_order import evaluator_columns
 from eap_core.store import runs
 from eap_core.store.items import items_of
 from eap_core.store.store import Store
+
+__all__ = ["evaluator_columns", "run_frame"]
 
 if TYPE_CHECKING:
     import pandas as pd

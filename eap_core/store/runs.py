@@ -80,16 +80,26 @@ def start(
 
 
 def add_scores(store: Store, run: str, name: str, values: Floats) -> None:
-    """Keep what one evaluator found; a second array of the same name replaces the first."""
+    """Keep what one evaluator found.
+
+    While a run is running a second array of the same name replaces the first; a finished run, which
+    people may be deciding by, only gains names it does not have.
+    """
     import numpy as np
 
     data = np.ascontiguousarray(values, dtype="<f8")
     with store.writing() as connection:
-        count = len(_held(connection, run)["candidates"])
+        held = _held(connection, run, "running", "finished")
+        count = len(held["candidates"])
         if data.shape != (count,):
             raise DataError(
                 f"{shown(name)} has {data.size:,} scores for {count:,} candidates — one each is "
                 "needed"
+            )
+        known = scores.select().filter_by(run=run, name=name)
+        if held["status"] == "finished" and connection.execute(known).first():
+            raise DataError(
+                f"the finished run has {shown(name)} already — start a new run to have it anew"
             )
         connection.execute(scores.delete().filter_by(run=run, name=name))
         connection.execute(scores.insert().values(run=run, name=name, values=data.tobytes()))
@@ -102,6 +112,25 @@ def finish(store: Store, run: str, findings: Sequence[Mapping[str, Any]] = ()) -
         project = _held(connection, run)["project"]
         connection.execute(runs.update().filter_by(id=run).values(done))
         connection.execute(projects.update().filter_by(id=project).values(current_run=run))
+
+
+def make_current(store: Store, run: str) -> None:
+    """Let a project show this finished run of its own again."""
+    with store.writing() as connection:
+        project = _held(connection, run, "finished")["project"]
+        connection.execute(projects.update().filter_by(id=project).values(current_run=run))
+
+
+def replace_finding(
+    store: Store, run: str, code: str, finding: Mapping[str, Any] | None = None
+) -> None:
+    """Let a finished run say this, or nothing any more, under a code."""
+    with store.writing() as connection:
+        found = _held(connection, run, "finished")["findings"]
+        others = [each for each in found if each["code"] != code]
+        said = [*others, *([] if finding is None else [dict(finding)])]
+        if said != found:
+            connection.execute(runs.update().filter_by(id=run).values(findings=said))
 
 
 def fail(store: Store, run: str, error: str) -> None:
@@ -135,6 +164,20 @@ def candidates_of(store: Store, run: str) -> tuple[str, ...]:
     return tuple(found.candidates)
 
 
+def score_names(store: Store, run: str) -> tuple[str, ...]:
+    """What the run has so far, by name alone."""
+    query = select(scores.c.name).where(scores.c.run == run).order_by(scores.c.name)
+    with store.reading() as connection:
+        return tuple(connection.execute(query).scalars())
+
+
+def finished_by(store: Store, token: str) -> Run | None:
+    """The run that the job with this worker has finished already, before it was started again."""
+    query = select(*_LISTED).join(jobs, jobs.c.id == runs.c.job).where(jobs.c.token == token)
+    found = _found(store, query.where(runs.c.status == "finished"), now())
+    return found[0] if found else None
+
+
 def scores_of(store: Store, run: str) -> dict[str, Floats]:
     """What the run has so far, by name."""
     import numpy as np
@@ -162,15 +205,17 @@ def _job_of(connection: Connection, token: str) -> str:
     return str(found.id)
 
 
-def _held(connection: Connection, run: str) -> RowMapping:
-    """Lock a running run's project and look at the run."""
+def _held(connection: Connection, run: str, *statuses: Status) -> RowMapping:
+    """Lock the project of a run that is running, or as ``statuses`` say, and look at the run."""
     query = select(runs).where(runs.c.id == run)
     row = connection.execute(query).mappings().first()
     if row is None:
         raise _unknown(run)
     hold(connection, row["project"])
     row = connection.execute(query).mappings().one()  # again: it may have ended before the lock
-    if row["status"] != "running":
+    if row["status"] not in (statuses or ("running",)):
+        if row["status"] == "running":
+            raise DataError("the run has not ended yet — wait for it")
         raise DataError(f"the run has ended ({row['status']}) — start a new one")
     return row
 

@@ -1,0 +1,123 @@
+"""What the pages say of each candidate beyond its scores, computed once with the run and kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from eap_core.deviations import Deviations, deviations
+from eap_core.evidence import Evidence
+from eap_core.progress import Progress, part_of, silent
+from eap_core.projects.contents import Prepared
+from eap_core.settings import Settings
+from eap_core.store import derived
+from eap_core.store.store import Store
+from eap_core.surroundings import surroundings
+from eap_core.table import Floats, Labels
+from eap_core.twins import diverse, twins
+
+Ints = npt.NDArray[np.intp]
+_VERSION = 1  # of what is kept
+_TEXTS = ("candidates", "training", "columns")
+
+
+@dataclass(frozen=True, eq=False)
+class Insight:
+    """Rows in the order of the run's candidates; positions are those in ``training``.
+
+    Attributes
+    ----------
+    candidates, training : item ids, the latter in the order of the problem's training rows.
+    labels : 0 or 1 for each training row.
+    nearest, nearest_distance : the three nearest normals, −1 where there are fewer.
+    anomaly, anomaly_distance : the nearest real anomaly, −1 and infinity without any.
+    ball, radius : the normal with the smallest ball that covers it, −1 and NaN if none does.
+    k : how many neighbours a ball spans.
+    twin : position among ``candidates`` of the better-ranked one it nearly equals, else −1.
+    diverse : its place, from 0, in the order in which each is unlike those before.
+    deviations : for tables, the features that are most unlike its nearest normals.
+    """
+
+    candidates: tuple[str, ...]
+    training: tuple[str, ...]
+    labels: Labels
+    nearest: Ints
+    nearest_distance: Floats
+    anomaly: Ints
+    anomaly_distance: Floats
+    ball: Ints
+    radius: Floats
+    k: int
+    twin: Ints
+    diverse: Ints
+    deviations: Deviations | None
+
+    def rows(self, items: Sequence[str]) -> Ints:
+        """The position of each of these candidates, by item id."""
+        position = {item: i for i, item in enumerate(self.candidates)}
+        return np.array([position[item] for item in items], dtype=np.intp)
+
+
+def insight_of(store: Store, run_id: str) -> Insight | None:
+    """The insight of a run; None while it is not computed."""
+    arrays = derived.kept(_file(store, run_id))
+    return None if arrays is None else _unpacked(arrays)
+
+
+def has_insight(store: Store, run_id: str) -> bool:
+    return insight_of(store, run_id) is not None
+
+
+def make_insight(
+    store: Store,
+    run_id: str,
+    ready: Prepared,
+    evidence: Evidence,
+    settings: Settings,
+    ranks: Ints,
+    progress: Progress = silent,
+    tabular: bool = True,
+) -> None:
+    """Compute the insight of a run and keep it."""
+    problem = ready.problem
+    around = surroundings(problem, evidence, settings, part_of(progress, 0.0, 0.4))
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "candidates": _packed([item.id for item in ready.candidates]),
+        "training": _packed([item.id for item in ready.training]),
+        "labels": problem.y_train,
+        **vars(around),
+        "k": np.array(int(evidence.k[0])),
+        "twin": twins(problem, ranks),
+        "diverse": diverse(problem.x_candidates, ranks),
+    }
+    progress(0.9, "insight")
+    if tabular:
+        found = deviations(problem, around.nearest)
+        arrays |= {**vars(found), "columns": _packed(found.columns)}
+    derived.keep(_file(store, run_id), arrays)
+    progress(1.0, "insight")
+
+
+def _packed(texts: Sequence[str]) -> npt.NDArray[np.uint8]:
+    """Texts as JSON: numpy's own would lose what ends in a zero character."""
+    return np.frombuffer(json.dumps(list(texts)).encode(), dtype=np.uint8)
+
+
+def _unpacked(arrays: dict[str, npt.NDArray[Any]]) -> Insight:
+    texts = {name: tuple(json.loads(arrays[name].tobytes())) for name in _TEXTS if name in arrays}
+    given: dict[str, Any] = {**arrays, **texts, "k": int(arrays["k"])}
+    found = None
+    if "columns" in arrays:
+        found = Deviations(**{field.name: given[field.name] for field in fields(Deviations)})
+    own = [field.name for field in fields(Insight) if field.name != "deviations"]
+    return Insight(**{name: given[name] for name in own}, deviations=found)
+
+
+def _file(store: Store, run_id: str) -> Path:
+    return store.home / "cache" / "runs" / f"{run_id}.npz"

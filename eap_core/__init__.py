@@ -1,1 +1,3 @@
 """Expected Anomaly Posterior: score, compare and curate synthetic anomalies."""
+
+__version__ = "0.1.0"

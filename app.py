@@ -11,6 +11,7 @@ if __name__ == "__main__":
     st.set_page_config(page_title="EAP Curator", page_icon=str(ICON), layout="wide")
     session.start()
     step = st.navigation(frame.pages(), position="hidden")
+    session.go_on([one.file for one in frame.STEPS])
     frame.steps()
     step.run()
 else:

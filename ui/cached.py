@@ -10,9 +10,10 @@ import streamlit as st
 
 from eap_core.evidence import Evidence
 from eap_core.problem import Problem
+from eap_core.project_map import Places
 from eap_core.projects.contents import prepared
 from eap_core.projects.insight import Insight, insight_of
-from eap_core.projects.maps import Places, places_of
+from eap_core.projects.maps import places_of
 from eap_core.projects.plan import Plan
 from eap_core.projects.results import run_frame
 from eap_core.store import runs

@@ -10,10 +10,11 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
+from urllib.parse import urlsplit
 
 import streamlit as st
 
-_KEY = "session"
+_KEY, _WANTED = "session", "wanted"
 _IN_URL = ("project", "reviewer")
 _LONGEST_NAME = 80
 
@@ -33,9 +34,20 @@ def start() -> None:
     st.session_state.setdefault(_KEY, Session())
 
 
+def go_on(steps: Sequence[str]) -> None:
+    """Return to the step that a link led to, had it not been the server's first visit.
+
+    Until app.py has run once, Streamlit runs a file in pages/ without it.
+    """
+    wanted = st.session_state.pop(_WANTED, None)
+    if wanted in steps:
+        st.switch_page(f"pages/{wanted}.py", query_params=dict(st.query_params))
+
+
 def current() -> Session:
-    """The session, or home when this page was reached without going through app.py."""
+    """The session; without one app.py has not run yet, and must first."""
     if _KEY not in st.session_state:
+        st.session_state[_WANTED] = urlsplit(st.context.url or "").path.rpartition("/")[2]
         st.switch_page("app.py", query_params=dict(st.query_params))
     session = cast(Session, st.session_state[_KEY])
     for name in _IN_URL:
@@ -76,6 +88,15 @@ def choose(items: Sequence[str]) -> None:
     st.session_state[_KEY] = replace(current(), chosen=tuple(items))
 
 
+def point_at(item: str) -> None:
+    """Say in the link which candidate is looked at, so that a reload comes back to it."""
+    st.query_params["item"] = item
+
+
+def pointed_at() -> str | None:
+    return st.query_params.get("item")
+
+
 def look_at(project: str | None) -> None:
     """Turn to another project, or to none."""
     st.session_state[_KEY] = replace(current(), project=project, awaited=None, chosen=())
@@ -89,3 +110,12 @@ def _changed(session: Session, name: str, value: str) -> Session:
     if name == "project":
         return replace(session, project=value, chosen=())
     return replace(session, reviewer=value)
+
+
+def keep(name: str, value: object) -> None:
+    """Remember something of a page until it is drawn next."""
+    st.session_state[f"kept.{name}"] = value
+
+
+def kept(name: str) -> object | None:
+    return cast(object, st.session_state.get(f"kept.{name}"))

@@ -18,6 +18,8 @@ from types import MappingProxyType
 from typing import Any
 
 from eap_core.errors import DataError, EapError, shown
+from eap_core.export.bundle import bundle
+from eap_core.export.request import Request
 from eap_core.progress import Cancelled, Progress
 from eap_core.projects.demos import make_demo
 from eap_core.projects.health import health
@@ -58,6 +60,11 @@ def _demo(store: Store, job: Job, progress: Progress) -> Any:
     return make_demo(store, job.arguments["kind"], progress).id
 
 
+def _export(store: Store, job: Job, progress: Progress) -> Any:
+    made = bundle(store, _project(job), Request.from_record(job.arguments), progress)
+    return {"name": made.name, "sha256": made.sha256}
+
+
 WORK: Mapping[str, Work] = MappingProxyType(
     {
         "add": _add,
@@ -65,6 +72,7 @@ WORK: Mapping[str, Work] = MappingProxyType(
         "score": _score,
         "complete": _complete,
         "demo": _demo,
+        "export": _export,
     }
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 import tempfile
@@ -31,10 +32,14 @@ def original(text: str) -> str:
 def csv_text(frame: pd.DataFrame) -> str:
     """CSV with full-precision numbers and neutral text, the same on every system."""
     safe = frame.copy()
+    odd = False
     for name in safe.columns[[not _numeric(frame[c]) for c in frame.columns]]:
         safe[name] = [neutral(str(value)) for value in safe[name]]
+        odd = odd or any("\r" in text for text in safe[name])
     safe.columns = [neutral(str(name)) for name in safe.columns]
-    return str(safe.to_csv(index=False, lineterminator="\n"))
+    # A carriage return alone ends a row for readers, and is only quoted where all text is.
+    quoting = csv.QUOTE_NONNUMERIC if odd else csv.QUOTE_MINIMAL
+    return str(safe.to_csv(index=False, lineterminator="\n", quoting=quoting))  # type: ignore[call-overload]
 
 
 def check_target(path: Path, *inputs: Path | None) -> None:

@@ -68,18 +68,19 @@ def _what(source: Source, request: Request, images: Sequence[Placed]) -> str:
     if images:
         made = len(images) - real
         return f"{what} {made:,} of its images are **synthetic** and {real:,} are real."
-    of = "rows" if source.project.kind == "table" else "images"
-    return (
-        f"{what} Every candidate in the table is **synthetic**: generated {of}, nothing observed."
-    )
+    kind = "rows" if source.project.kind == "table" else "images"
+    return f"{what} Every candidate in the table is **synthetic**: {kind} made by a generator."
 
 
 def _chosen(source: Source, request: Request, counts: Counts) -> str:
     text = (
         "Each candidate has a score from 0 to 1, the Expected Anomaly Posterior: high where it "
-        "looks anomalous and the data reach that far. Reviewers looked at candidates and accepted "
-        "or rejected them."
+        "looks anomalous and the data reach that far. "
     )
+    if counts.accepted_by_reviewers or counts.rejected:
+        text += "Reviewers looked at candidates and accepted or rejected them."
+    else:
+        text += "No reviewer has decided on any candidate."
     if request.top is None:
         text += " Only what a reviewer accepted counts as accepted."
     else:

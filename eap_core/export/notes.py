@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from eap_core.export.layout import Placed
-from eap_core.export.loading import unmasked
+from eap_core.export.loading import unmasked, without_png
 from eap_core.export.request import Request
 from eap_core.store.items import Item
 
@@ -20,7 +20,7 @@ def notes_of(
     roles: Counter[str] = Counter(each.item.role for each in images)
     return [
         *_real(request, roles, left_out),
-        *_synthetic(request, roles),
+        *_synthetic(request, roles, unmasked(images, "synthetic/")),
         *_masks(request, images, category),
         *_endings(request, images, category),
     ]
@@ -39,7 +39,7 @@ def _real(request: Request, roles: Counter[str], left_out: Sequence[Item]) -> It
         )
 
 
-def _synthetic(request: Request, roles: Counter[str]) -> Iterator[str]:
+def _synthetic(request: Request, roles: Counter[str], bare: int) -> Iterator[str]:
     if request.synthetic_in_test:
         yield (
             f"{roles['candidate']:,} synthetic anomalies are among the test data, as was asked: a "
@@ -49,6 +49,7 @@ def _synthetic(request: Request, roles: Counter[str]) -> Iterator[str]:
         yield (
             "anomalib's Folder reads every abnormal image as test data, so the synthetic ones lie "
             'apart in `synthetic/`: name it as `abnormal_dir="synthetic"` to load them'
+            + ("" if bare else ', with `mask_dir="synthetic_masks"`')
         )
     elif request.format == "mvtec":
         yield (
@@ -70,20 +71,14 @@ def _masks(request: Request, images: Sequence[Placed], category: str) -> Iterato
     elif without:
         yield (
             f"{without:,} defective test images have no mask, and readers of MVTec AD such as "
-            "anomalib's need one for each: add them to `ground_truth/`, or use the anomalib folder"
+            "anomalib's need one for each: load them as shown below"
         )
 
 
 def _endings(request: Request, images: Sequence[Placed], category: str) -> Iterator[str]:
-    if request.format != "mvtec":
-        return
-    other = sum(
-        member.path.startswith(f"{category}/") and not member.path.endswith(".png")
-        for each in images
-        for member in each.members
-    )
+    other = without_png(images, category) if request.format == "mvtec" else 0
     if other:
         yield (
             f"{other:,} files are not PNG, which is all that anomalib's reader of MVTec AD looks "
-            "at; files are never converted here"
+            "at: load them as shown below, since files are never converted here"
         )

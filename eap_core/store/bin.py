@@ -64,12 +64,14 @@ def _keep_rows_still(connection: Connection) -> None:
 
 
 def _derived_from(connection: Connection, home: Path, project: str) -> list[Path]:
-    """Logs of its jobs, tables as they were read, and all reports, which are remade when asked."""
+    """Logs of its jobs, tables as they were read, bundles made of it, and all reports, which are
+    remade when asked."""
     own = connection.execute(select(jobs.c.id).where(jobs.c.project == project)).scalars()
     found = [home / "logs" / f"job-{job}.log" for job in own]
     details = connection.execute(select(uploads.c.details).where(uploads.c.project == project))
     digests = (str(each.get("digest")) for each in details.scalars())
     found += [home / "cache" / "tables" / f"{each}.npy" for each in digests if is_hash(each)]
+    found += (home / "exports" / project).glob("*")
     return [*found, *(home / "cache" / "health").glob("*.json")]
 
 

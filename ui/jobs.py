@@ -18,7 +18,9 @@ _DOING = {
     "add": "Adding the files",
     "health": "Looking at the data",
     "score": "Scoring the candidates",
+    "complete": "Computing further methods",
     "demo": "Making the demo project",
+    "export": "Making the bundle",
 }
 
 

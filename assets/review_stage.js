@@ -403,7 +403,7 @@ function build(stage) {
   ));
   put("flag", button("Flag", "F", "flag", act(() => stage.flag())));
   put("keys", h("button", {
-    type: "button", class: "plain", "aria-pressed": "true",
+    type: "button", class: "plain keys", "aria-pressed": "true",
     onclick: () => { stage.quiet = stage.keysOn; stage.show(); },
   }, icon("keyboard"), h("span", { text: "Keys" })));
   put("end", h("div", { class: "end" }));
@@ -495,7 +495,7 @@ function candidate(stage, item) {
   const hidden = data.blind && now.verdict !== "accept" && now.verdict !== "reject";
   parts.name.textContent = item.name;
   parts.about.replaceChildren(
-    ...item.about.flatMap(([name, value]) => [h("dt", { text: name }), h("dd", { text: value })]));
+    ...(hidden ? [] : item.about).flatMap(([name, value]) => [h("dt", { text: name }), h("dd", { text: value })]));
   stands(stage, now);
   if (item.picture) pictures(stage, item);
   else features(parts.features, item.features);
@@ -558,7 +558,7 @@ function near(stage, item) {
 function features(place, rows) {
   const most = Math.max(4, ...rows.map(({ z }) => Math.min(Math.abs(z), 12)));
   place.replaceChildren(
-    h("p", { class: "hint", text: "How far its features are from those of its nearest normals" }),
+    h("p", { class: "hint", text: "How far its features are from those of its nearest normals, in usual spreads" }),
     ...rows.map(({ name, value, typical, z }) => {
       const share = (50 * Math.min(Math.abs(z), most)) / most;
       const bar = h("span", { class: `bar ${Math.abs(z) >= 3 ? "far" : ""}` });
@@ -567,7 +567,8 @@ function features(place, rows) {
       return h("div", { class: "feature" },
         h("span", { class: "what", text: name, title: name }),
         h("span", { class: "track", role: "img", "aria-label": `${name}: ${z.toFixed(1)} deviations ${z < 0 ? "below" : "above"} usual` }, bar),
-        h("span", { class: "value" }, h("b", { text: value }), h("small", { text: ` usual ${typical}` })));
+        h("span", { class: "value" }, h("b", { text: value }), h("small", { text: ` usual ${typical}` })),
+        h("span", { class: "spread", text: `${z < 0 ? "−" : "+"}${Math.abs(z).toFixed(1)}` }));
     }));
 }
 

@@ -21,47 +21,44 @@ SHOWN = {
 }
 
 
-def choices() -> tuple[str, str, bool]:
-    """Order, which ones, and whether scores stay hidden until decided."""
+def choices() -> None:
+    """Order, which ones, and whether scores stay hidden until decided; all kept in the link."""
     chosen = session.current().chosen
     names = ({"chosen": f"Chosen on the map ({len(chosen):,})"} if chosen else {}) | SHOWN
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        order = st.selectbox(
-            "Order",
-            list(ORDERS),
-            format_func=ORDERS.__getitem__,
-            key="order",
-            bind="query-params",
-            width=190,
+    with st.popover("Order and filter", icon=":material/filter_list:", type="tertiary"):
+        st.selectbox(
+            "Order", list(ORDERS), format_func=ORDERS.__getitem__, key="order", bind="query-params"
         )
-        which = st.selectbox(
-            "Show",
-            list(names),
-            format_func=names.__getitem__,
-            key="show",
-            bind="query-params",
-            width=210,
+        st.selectbox(
+            "Show", list(names), format_func=names.__getitem__, key="show", bind="query-params"
         )
-        blind = st.toggle(
+        st.toggle(
             "Hide scores until decided",
             key="blind",
             bind="query-params",
             help="So that the score does not sway you. Best with the random order.",
         )
-    return order or "score", which or "all", blind
 
 
 def queue(found: Subject, order: str, which: str) -> Queue:
-    """The rows to look at, as they stand when the page is drawn."""
+    """The rows to look at, as they stood when this order was chosen: it never changes under way."""
+    name = f"{found.run.id} {found.state} {order} {which}"
+    before = session.kept("review.queue")
+    if isinstance(before, Queue) and before.name == name:
+        return before
     insight = cached.insight(found.run.id)
     diverse = None
     if insight is not None:
         diverse = [int(place) for place in insight.diverse[insight.rows(found.candidates)]]
-    rows = ordered(found.table, order, diverse=diverse)
-    wanted = _wanted(found, which)
-    items = found.candidates
-    rows = [row for row in rows if wanted is None or items[row] in wanted]
-    return Queue(f"{order} {which} {len(rows)}", tuple(rows), tuple(items[row] for row in rows))
+    wanted, items = _wanted(found, which), found.candidates
+    rows = tuple(
+        row
+        for row in ordered(found.table, order, diverse=diverse)
+        if wanted is None or items[row] in wanted
+    )
+    made = Queue(name, rows, tuple(items[row] for row in rows))
+    session.keep("review.queue", made)
+    return made
 
 
 def _wanted(found: Subject, which: str) -> set[str] | None:
@@ -80,14 +77,18 @@ def _wanted(found: Subject, which: str) -> set[str] | None:
     return {item for item in found.candidates if tests[which](states.get(item, UNTOUCHED))}
 
 
+@st.fragment
 def review(found: Subject) -> None:
-    order, which, blind = choices()
-    shown = queue(found, order, which)
+    """A decision draws only this anew."""
+    frame.status(found.project, found.standing(), found.candidates, choices)
+    order, which, blind = (session.widget(name) for name in ("order", "show", "blind"))
+    shown = queue(found, str(order or "score"), str(which or "all"))
     if not shown.rows:
-        found.status()
-        st.info(f"None is there to look at: {SHOWN[which].lower()}.", icon=":material/info:")
+        st.info("There is none of this kind to look at.", icon=":material/info:")
         return
-    review_stage.show(found, Cards.of(found, cached.insight(found.run.id)), shown, blind)
+    insight = cached.insight(found.run.id)
+    cards = Cards(found, insight, insight.places if insight else {})
+    review_stage.show(found, cards, shown, bool(blind))
 
 
 session.current()

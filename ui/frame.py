@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -97,7 +97,12 @@ def chosen_project(store: Store) -> Project | None:
     return project
 
 
-def status(project: Project, standing: Standing, candidates: Sequence[str]) -> None:
+def status(
+    project: Project,
+    standing: Standing,
+    candidates: Sequence[str],
+    beside: Callable[[], None] = lambda: None,
+) -> None:
     """Whose work it is and how far it is; "saved" tells what the store has, nothing else."""
     reviewed, accepted = standing.counts(candidates)
     saved = standing.last_saved
@@ -107,6 +112,7 @@ def status(project: Project, standing: Standing, candidates: Sequence[str]) -> N
             f"accepted {accepted:,}"
             + (f" · last saved {clock(saved)}" if saved else " · nothing decided yet")
         )
+        beside()
         _who()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,12 +28,7 @@ class Cards:
 
     subject: Subject
     insight: Insight | None
-    places: dict[str, int]  # of each candidate in the insight
-
-    @classmethod
-    def of(cls, subject: Subject, insight: Insight | None) -> Cards:
-        known = insight.candidates if insight else ()
-        return cls(subject, insight, {item: i for i, item in enumerate(known)})
+    places: Mapping[str, int]  # of each candidate in the insight
 
     def card(self, row: int, states: Any) -> dict[str, Any]:
         """The candidate in a row of the table, with how it stands."""

@@ -45,12 +45,9 @@ class Queue:
         return {item: i for i, item in enumerate(self.items)}
 
 
-@st.fragment
 def show(subject: Subject, cards: Cards, queue: Queue, blind: bool) -> None:
-    """The status line and the stage; a decision draws only these two anew."""
-    # A callback runs before this, so what it saved is in the standing already.
+    """The stage; what the browser sent was saved by a callback before this runs."""
     standing = subject.standing()
-    frame.status(subject.project, standing, subject.candidates)
     at = _place(queue, standing)
     first = max(0, at - _BEHIND)
     window = queue.rows[first : at + _AHEAD]

@@ -119,3 +119,8 @@ def keep(name: str, value: object) -> None:
 
 def kept(name: str) -> object | None:
     return cast(object, st.session_state.get(f"kept.{name}"))
+
+
+def widget(key: str) -> object | None:
+    """What a control that was drawn before is set to."""
+    return cast(object, st.session_state.get(key))

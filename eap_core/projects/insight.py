@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -58,10 +60,14 @@ class Insight:
     diverse: Ints
     deviations: Deviations | None
 
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The position of each candidate, by item id."""
+        return MappingProxyType({item: i for i, item in enumerate(self.candidates)})
+
     def rows(self, items: Sequence[str]) -> Ints:
-        """The position of each of these candidates, by item id."""
-        position = {item: i for i, item in enumerate(self.candidates)}
-        return np.array([position[item] for item in items], dtype=np.intp)
+        """The positions of these candidates."""
+        return np.array([self.places[item] for item in items], dtype=np.intp)
 
 
 def insight_of(store: Store, run_id: str) -> Insight | None:

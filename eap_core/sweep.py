@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,8 +22,8 @@ RATES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4)
 class Sweep:
     """Scores under several priors; each row of ``scores`` belongs to one of ``rates``.
 
-    ``kendall`` and ``overlap`` compare each with the default, m/n: agreement of the whole order,
-    and the share of the best ``top`` candidates that both have.
+    ``kendall`` and ``overlap`` compare each with ``default``: agreement of the whole order, and the
+    share of the best ``top`` candidates that both have.
     """
 
     rates: tuple[float, ...]
@@ -48,12 +48,44 @@ def sweep(
     def under(rate: float) -> Floats:
         return Posterior.of(evidence.averaged, Prior.of_rate(rate)).mean
 
-    default = under(problem.rate)
-    best = set(best_first(default, problem.ids)[:top])
-    scores = np.array([under(rate) for rate in chosen])
-    overlap = [len(best & set(best_first(row, problem.ids)[:top])) / top for row in scores]
-    kendall = [agreement(row, default) for row in scores]
-    return Sweep(chosen, problem.rate, top, scores, np.array(kendall), np.array(overlap))
+    return _swept(under, problem.ids, chosen, problem.rate, top)
+
+
+def rescored(weight: Floats, p_y: Floats, rate: float) -> Floats:
+    """EAP under another prior, from the parts of the score alone.
+
+    A prior of any rate is worth one example, so the weights stay as they are, averaged over passes
+    or not, and the score is a straight line in the rate: no evidence has to be computed again.
+    """
+    prior = Prior.of_rate(rate)
+    return np.asarray(weight * p_y + (1.0 - weight) * prior.mean)
+
+
+def resweep(
+    weight: Floats,
+    p_y: Floats,
+    ids: Sequence[str],
+    rates: Sequence[float],
+    default: float,
+    top: int,
+) -> Sweep:
+    """The sweep of a run whose evidence is gone, by the parts it has kept."""
+    return _swept(lambda rate: rescored(weight, p_y, rate), ids, tuple(rates), default, top)
+
+
+def _swept(
+    under: Callable[[float], Floats],
+    ids: Sequence[str],
+    rates: tuple[float, ...],
+    default: float,
+    top: int,
+) -> Sweep:
+    before = under(default)
+    best = set(best_first(before, ids)[:top])
+    scores = np.array([under(rate) for rate in rates])
+    overlap = [len(best & set(best_first(row, ids)[:top])) / top for row in scores]
+    kendall = [agreement(row, before) for row in scores]
+    return Sweep(rates, default, top, scores, np.array(kendall), np.array(overlap))
 
 
 def check(problem: Problem, rates: Sequence[float] | None, top: int | None) -> None:

@@ -1,66 +1,114 @@
-"""The scores of a project's current run: which candidates are worth keeping, and why."""
+"""Starting a run, its results, and all runs: which candidates are worth keeping, and why."""
 
 import pandas as pd
 import streamlit as st
 
-from eap_core.explain import explain
 from eap_core.health.finding import Finding
-from eap_core.projects.state import state_of
-from eap_core.store import runs
 from eap_core.store.projects import Project
 from eap_core.writers import csv_text
-from ui import cached, charts, frame, health, session, side_by_side, store
-from ui.words import plain
+from ui import charts, frame, health, methods, run_list, scoring_form, session, store, why
+from ui.subject import Subject, subject
+
+_MARKS = {"realistic": "●", "indistinguishable": "■", "unrealistic": "▲"}
+_GROUPS = ("generator", "defect_type")
 
 
-def nothing_yet() -> None:
+def no_project() -> None:
     st.title("Scores", anchor=False)
-    st.info("There are no scores yet. Choose a project or a demo, and score it there.")
+    st.info("There are no scores yet. Choose a project or a demo first.", icon=":material/info:")
     st.page_link("pages/data.py", label="Go to the data", icon=":material/arrow_back:")
 
 
-def scores(project: Project, run: runs.Run) -> None:
-    table = cached.scores(run.id, state_of(opened, project.id), runs.score_names(opened, run.id))
-    st.title(plain(project.name), anchor=False)
-    st.markdown(f"{len(table):,} candidates, each judged by its own features, not by the others.")
-    if changed(project, run):
+def one_project(project: Project) -> None:
+    found = subject() if project.current_run else None
+    if found is None:
+        st.title("Score the candidates", anchor=False)
+        st.markdown(
+            "Each candidate is judged by its own features: does it look anomalous, and do the "
+            "normal data reach as far as where it lies?"
+        )
+    else:
+        found.status()
+        st.title("Scores", anchor=False)
+    job = scoring_form.under_way(opened, project.id)
+    if job is not None:
+        scoring_form.show_progress(opened, project, job)
+    if found is not None:
+        results(found, busy=job is not None)
+        st.subheader("Score again", anchor=False)
+    if job is None:
+        scoring_form.start(opened, project, found.run if found else None)
+    elif found is not None:
+        st.caption("Possible when the scoring under way has ended or is cancelled.")
+    run_list.show(opened, project)
+
+
+def results(found: Subject, busy: bool) -> None:
+    table = found.table
+    if found.changed:
         st.warning(
-            "The data have changed since this scoring. Score again to judge all candidates.",
+            "The data have changed since this scoring. Score again (below) to judge all "
+            "candidates.",
             icon=":material/update:",
         )
-        st.page_link("pages/data.py", label="Go to the data", icon=":material/arrow_back:")
+    if table.empty:
+        st.info("None of the scored candidates is in the project any more.")
+        return
     with st.container(horizontal=True):
         for category, words in charts.WORDS.items():
             count = int((table["category"] == category).sum())
-            st.metric(words.capitalize(), f"{count} of {len(table)}", border=True, width=165)
-    for record in run.findings:
+            st.metric(words.capitalize(), f"{count:,} of {len(table):,}", border=True, width=165)
+    findings(found, busy)
+    quality(table)
+    next_steps()
+    chosen = candidates(table)
+    if chosen is None:
+        st.info("Choose a candidate in the table to see why it has its score.")
+    else:
+        st.subheader("Why this score", anchor=False)
+        why.show(found, chosen)
+
+
+def findings(found: Subject, busy: bool) -> None:
+    """What the run says of itself, and which methods it lacks."""
+    for record in found.run.findings:
         health.one(Finding.from_record(dict(record)))
-    group = next((name for name in ("generator", "defect_type") if name in table), None)
+    known = methods.methods_of(opened, found.run)
+    lacking = (*known.missing, *known.failed)
+    if lacking and not busy and not found.changed:
+        listed = ", ".join(methods.WORDS[name] for name in lacking)
+        st.info(f"Not computed: {listed}.", icon=":material/playlist_add:")
+        scoring_form.complete(opened, found.run, lacking, "score.complete")
+
+
+def quality(table: pd.DataFrame) -> None:
+    group = next((name for name in _GROUPS if name in table), None)
     st.subheader("Quality", anchor=False)
     st.plotly_chart(
         charts.by_group(table if group else table.assign(all=""), group or "all"),
         config={"displayModeBar": False},
         alt="Each candidate by quality percentile, one line per group, category by shape",
     )
-    chosen = candidates(table, group)
-    if chosen is None:
-        st.info("Choose a candidate in the table to see why it has its score.")
-    else:
-        why(project, run, table, chosen)
+    st.caption(
+        "The category says what a candidate is; the percentile also counts how much the data say "
+        "about it. A realistic one of which they say little ranks low."
+    )
 
 
-def changed(project: Project, run: runs.Run) -> bool:
-    """Whether files were added or removed since the run."""
-    return run.settings.get("state") != state_of(opened, project.id)
+def next_steps() -> None:
+    with st.container(horizontal=True):
+        st.page_link("pages/review.py", label="Review them", icon=":material/rate_review:")
+        st.page_link("pages/map.py", label="See all on the map", icon=":material/scatter_plot:")
 
 
-def candidates(table: pd.DataFrame, group: str | None) -> str | None:
-    """All candidates, best first; the one that is chosen."""
+def candidates(table: pd.DataFrame) -> str | None:
+    """All candidates, best first; the item that is chosen."""
     st.subheader("Candidates", anchor=False)
-    shown = table[["id", *([group] if group else []), "percentile", "category", "p_y", "covered"]]
+    groups = [name for name in _GROUPS if name in table]
+    shown = table[["id", "category", "percentile", *groups, "p_y", "covered"]]
     chosen = st.dataframe(
         shown.assign(
-            category=shown["category"].map(charts.WORDS),
+            category=[f"{_MARKS[name]} {charts.WORDS[name]}" for name in shown["category"]],
             p_y=100 * shown["p_y"],
             covered=100 * shown["covered"],
         ),
@@ -70,13 +118,13 @@ def candidates(table: pd.DataFrame, group: str | None) -> str | None:
         selection_mode="single-row",
         selection_default={"selection": {"rows": [0]}},
         column_config={
-            "id": "Candidate",
+            "id": st.column_config.TextColumn("Candidate", width=115),
+            "category": st.column_config.TextColumn("Category", width=115),
+            "percentile": st.column_config.ProgressColumn(
+                "Percentile", min_value=0, max_value=100, format="%.0f", width=90
+            ),
             "generator": "Generator",
             "defect_type": "Defect type",
-            "percentile": st.column_config.ProgressColumn(
-                "Quality percentile", min_value=0, max_value=100, format="%.0f"
-            ),
-            "category": "Category",
             "p_y": st.column_config.NumberColumn("Looks anomalous", format="%.0f %%"),
             "covered": st.column_config.NumberColumn("Within the data's reach", format="%.0f %%"),
         },
@@ -85,42 +133,20 @@ def candidates(table: pd.DataFrame, group: str | None) -> str | None:
     )
     st.download_button(
         "Download all scores (CSV)",
-        csv_text(table.drop(columns="item")),
+        lambda: csv_text(table.drop(columns="item")),  # made when it is asked for
         "scores.csv",
         "text/csv",
         icon=":material/download:",
     )
-    rows = chosen["selection"]["rows"]
-    return str(table["id"].iloc[rows[0]]) if rows else None
-
-
-def why(project: Project, run: runs.Run, table: pd.DataFrame, candidate: str) -> None:
-    st.subheader("Why this score", anchor=False)
-    rests_on = None if changed(project, run) else cached.evidence(run.id)
-    if rests_on is None:
-        st.info("This can be said again after the next scoring: the data have changed.")
-        return
-    problem, evidence, plan = rests_on
-    found = explain(problem, evidence, plan.settings, candidate, plan.belief)
-    st.text(f"{found.id} — {charts.WORDS[found.category]}")
-    st.markdown(found.sentence)
-    if project.kind == "images":
-        side_by_side.show(opened, project.id, found)
-    st.plotly_chart(
-        charts.made_of(found, best=float(table["eap"].max())),
-        config={"displayModeBar": False},
-        alt=f"Score {found.eap:.2f}: evidence {found.weight * found.p_y:.2f}, rest prior belief",
-    )
-    if project.kind == "table":
-        nearest = ", ".join(neighbour.id for neighbour in found.nearest_normals)
-        st.text(f"Nearest normals: {nearest}")
+    rows = [row for row in chosen["selection"]["rows"] if row < len(table)]
+    return str(table["item"].iloc[rows[0]]) if rows else None
 
 
 session.current()
 opened = store.opened()
 with frame.errors_said():
     shown = frame.chosen_project(opened)
-    if shown is None or shown.current_run is None:
-        nothing_yet()
+    if shown is None:
+        no_project()
     else:
-        scores(shown, runs.by_id(opened, shown.current_run))
+        one_project(shown)

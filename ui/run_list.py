@@ -1,0 +1,177 @@
+"""Every run of a project: which one is shown, what it was asked, and how two of them differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from eap_core.projects.plan import Plan
+from eap_core.projects.state import state_of
+from eap_core.ranking import best_first
+from eap_core.store import runs
+from eap_core.store.projects import Project
+from eap_core.store.runs import Run
+from eap_core.store.store import Store
+from eap_core.sweep import agreement
+from ui import cached, charts, frame, methods, run_charts
+from ui.settings_words import in_words
+from ui.words import plain
+
+_SHOWN = 8
+_MOVED = 8
+_STATUS = {
+    "finished": (":material/check_circle:", "finished"),
+    "running": (":material/hourglass_top:", "under way"),
+    "failed": (":material/error:", "failed"),
+    "cancelled": (":material/cancel:", "cancelled"),
+    "not finished": (":material/warning:", "not finished"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """Two runs over the candidates that both have; ``table`` has a row for each, with percentiles
+    ``now`` and ``then``."""
+
+    table: pd.DataFrame
+    kendall: float
+    top: int
+    shared: int
+
+
+def difference(now: pd.DataFrame, then: pd.DataFrame) -> Difference | None:
+    """How another run ranks the same candidates; None where it has fewer than two of them."""
+    columns = ["item", "eap", "percentile"]
+    both = now[["id", "category", *columns]].merge(then[columns], on="item", suffixes=("", "_then"))
+    if len(both) < 2:
+        return None
+    ids, top = both["id"].tolist(), max(1, round(len(both) / 3))
+    scores = [both[name].to_numpy(np.float64) for name in ("eap", "eap_then")]
+    best = [set(best_first(values, ids)[:top]) for values in scores]
+    table = both.rename(columns={"percentile": "now", "percentile_then": "then"})
+    return Difference(table, agreement(*scores), top, len(best[0] & best[1]))
+
+
+def show(store: Store, project: Project) -> None:
+    """All runs, latest first, and the comparison that is asked for."""
+    found = runs.runs_of(store, project.id)
+    if not found:
+        return
+    st.subheader("Runs", anchor=False)
+    st.caption("Every scoring is kept. Decisions belong to the candidates, whichever run is shown.")
+    number = {run.id: len(found) - i for i, run in enumerate(found)}
+    shown = found[:_SHOWN]
+    if len(found) > _SHOWN and st.toggle(f"Show all {len(found):,} runs", key="runs.all"):
+        shown = found
+    for run in shown:
+        _one(store, project, run, number[run.id])
+    _compared(store, project, found, number)
+
+
+def _one(store: Store, project: Project, run: Run, number: int) -> None:
+    icon, status = _STATUS[run.status]
+    current = run.id == project.current_run
+    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        said = f"{icon} **Run {number}** · {frame.clock(run.created)} · {status}"
+        lines = [said + (" · **shown everywhere now**" if current else "")]
+        lines.append(plain(in_words(Plan.from_record(dict(run.settings)))))
+        lines += _gaps(store, run)
+        st.markdown("  \n".join(lines), width="stretch")
+        if (
+            run.status == "finished"
+            and not current
+            and st.button(f"Make run {number} current", key=f"runs.current.{run.id}")
+        ):
+            with frame.errors_said():
+                runs.make_current(store, run.id)
+                st.rerun()
+
+
+def _gaps(store: Store, run: Run) -> list[str]:
+    """What went wrong, and what is not there."""
+    lines = [plain(run.error)] if run.error else []
+    if run.status != "finished":
+        return lines
+    found = methods.methods_of(store, run)
+    for words, names in (("could not be computed", found.failed), ("not computed", found.missing)):
+        if names:
+            listed = ", ".join(methods.WORDS[name] for name in names)
+            lines.append(f"{words}: {listed}")
+    return lines
+
+
+def _compared(store: Store, project: Project, found: Sequence[Run], number: dict[str, int]) -> None:
+    others = {
+        f"Run {number[run.id]} · {frame.clock(run.created)}": run
+        for run in found
+        if run.status == "finished" and run.id != project.current_run
+    }
+    if project.current_run is None or not others:
+        return
+    asked = st.selectbox(
+        "Compare the current run with",
+        list(others),
+        None,
+        placeholder="Choose another run",
+        key="runs.compared",
+    )
+    if asked is not None:
+        _differences(
+            _table(store, project, project.current_run), _table(store, project, others[asked].id)
+        )
+
+
+def _table(store: Store, project: Project, run: str) -> pd.DataFrame:
+    return cached.scores(run, state_of(store, project.id), runs.score_names(store, run))
+
+
+def _differences(now: pd.DataFrame, then: pd.DataFrame) -> None:
+    found = difference(now, then)
+    if found is None:
+        st.info("The two runs have fewer than two candidates in common.", icon=":material/info:")
+        return
+    with st.container(horizontal=True):
+        st.metric(
+            "Same order",
+            f"{found.kendall:.2f}",
+            border=True,
+            width=180,
+            help="Kendall's τ: 1 is the same order, 0 no relation, −1 the reverse.",
+        )
+        st.metric("Best third shared", f"{found.shared} of {found.top}", border=True, width=200)
+    if len(now) > len(found.table):
+        st.caption(f"{len(now) - len(found.table):,} candidates are only in the current run.")
+    st.plotly_chart(
+        run_charts.two_runs(found.table),
+        config={"displayModeBar": False},
+        alt="Each candidate's quality percentile in the other run and in the current one",
+        key="runs.scatter",
+    )
+    _moved(found.table)
+
+
+def _moved(table: pd.DataFrame) -> None:
+    moved = table.assign(change=table["now"] - table["then"])
+    moved = moved[moved["change"] != 0].sort_values("change", key=abs, ascending=False)
+    if moved.empty:
+        st.success("No candidate has moved.", icon=":material/check:")
+        return
+    st.markdown("**Moved most**")
+    st.dataframe(
+        moved.head(_MOVED)[["id", "change", "then", "now", "category"]].assign(
+            category=[charts.WORDS[name] for name in moved.head(_MOVED)["category"]]
+        ),
+        hide_index=True,
+        column_config={
+            "id": st.column_config.TextColumn("Candidate", width=130),
+            "change": st.column_config.NumberColumn("Moved by", format="%+.0f", width=85),
+            "then": st.column_config.NumberColumn("Other run", format="%.0f", width=85),
+            "now": st.column_config.NumberColumn("Now", format="%.0f", width=60),
+            "category": "Category",
+        },
+        alt="The candidates whose percentile differs most between the two runs",
+    )

@@ -1,0 +1,126 @@
+"""Why a candidate has its score, from what the run has kept: nothing is computed again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from eap_core.category import INDISTINGUISHABLE, REALISTIC
+from eap_core.explain import in_words
+from eap_core.projects.insight import Insight
+from ui import cached, charts, side_by_side
+from ui.subject import Subject
+from ui.words import plain
+
+_BARE: dict[str, Any] = {"displayModeBar": False}
+
+
+def show(found: Subject, item: str) -> None:
+    """The sentence, what the score is made of, and the training data behind it."""
+    row = found.table[found.table["item"] == item].iloc[0]
+    st.text(f"{row['id']} — {charts.WORDS[row['category']]}")
+    st.markdown(
+        in_words(row["category"], row["p_y"], row["weight"], int(row["rank"]), len(found.table))
+    )
+    unexpected = surprise(row, found.table)
+    if unexpected:
+        st.info(unexpected, icon=":material/lightbulb:")
+    insight = cached.insight(found.run.id)
+    if insight is None or item not in insight.candidates:
+        st.caption("Its nearest training examples are not known yet.")
+    else:
+        _neighbours(found, insight, item)
+    _figures(found.table, row)
+
+
+def surprise(row: pd.Series, table: pd.DataFrame) -> str | None:
+    """Why the category and the rank seem to contradict one another, where they do."""
+    above = table[table["eap"] > row["eap"]]
+    if row["category"] == REALISTIC and row["percentile"] < 50:
+        usual = float(above["weight"].median())
+        if row["weight"] < usual:
+            return (
+                "Realistic, and yet in the lower half: the normal data say little about its place, "
+                f"so only {row['weight']:.0%} of its score is evidence and the rest is what is "
+                f"believed of any candidate. Those above it have {usual:.0%} as a rule."
+            )
+        return (
+            f"Realistic, and yet in the lower half: it looks anomalous with {row['p_y']:.0%} only, "
+            f"those above it with {float(above['p_y'].median()):.0%} as a rule."
+        )
+    if row["category"] == INDISTINGUISHABLE and row["percentile"] >= 50:
+        passed = table[(table["eap"] < row["eap"]) & (table["category"] == REALISTIC)]
+        if len(passed):
+            return (
+                f"It looks more normal than anomalous, and yet ranks above {len(passed):,} "
+                "realistic candidates: the data say more about its place than about theirs."
+            )
+    return None
+
+
+def _neighbours(found: Subject, insight: Insight, item: str) -> None:
+    near = side_by_side.neighbours(insight, item, found.items)
+    if found.project.kind == "images":
+        side_by_side.show(found.store, [("Candidate", found.items[item]), *near])
+        return
+    for words in dict.fromkeys(words for words, _ in near):
+        names = ", ".join(other.name for other_words, other in near if other_words == words)
+        st.text(f"{words}: {names}")
+    _deviations(insight, item)
+
+
+def _deviations(insight: Insight, item: str) -> None:
+    """For tables: the features by which it differs most from its nearest normals."""
+    if insight.deviations is None:
+        return
+    made, row = insight.deviations, int(insight.rows([item])[0])
+    kept = np.flatnonzero(made.which[row] >= 0)
+    st.markdown("**What is unusual about it**, compared with its nearest normals")
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "feature": [made.columns[j] for j in made.which[row][kept]],
+                "z": made.z[row][kept],
+                "value": made.value[row][kept],
+                "typical": made.typical[row][kept],
+            }
+        ),
+        hide_index=True,
+        column_config={
+            "feature": st.column_config.TextColumn("Feature", width=120),
+            "z": st.column_config.NumberColumn(
+                "Unusual by",
+                format="%+.1f",
+                width=80,
+                help="In widths of the normal spread; most normals lie within ±1.",
+            ),
+            "value": st.column_config.NumberColumn("Here", format="%.4g", width=75),
+            "typical": st.column_config.NumberColumn("Nearest normals", format="%.4g", width=85),
+        },
+        alt="The features that differ most from the nearest normals",
+    )
+
+
+def _figures(table: pd.DataFrame, row: pd.Series) -> None:
+    weight, p_y, prior = (float(row[name]) for name in ("weight", "p_y", "prior"))
+    st.plotly_chart(
+        charts.made_of(weight, p_y, prior, best=float(table["eap"].max())),
+        config=_BARE,
+        alt=f"Score {row['eap']:.2f}: evidence {weight * p_y:.2f}, the rest is prior belief",
+        key="why.bar",
+    )
+    with st.expander("Compared with all candidates", icon=":material/scatter_plot:"):
+        st.markdown(
+            "A candidate scores high when it **looks anomalous** and the normal data give "
+            "**evidence** about its place. Dotted lines join equal scores."
+        )
+        st.plotly_chart(
+            charts.two_sides(table, str(row["item"])),
+            config=_BARE,
+            alt=f"Each candidate by how anomalous it looks and by evidence; {plain(row['id'])} "
+            f"looks anomalous with {p_y:.0%} and has {weight:.0%} evidence",
+            key="why.sides",
+        )

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test check browser bench docs screenshots lock
+.PHONY: run test check browser bench docs demo screenshots lock
 
 run: .venv/.installed
 	$(BIN)/streamlit run app.py
@@ -21,6 +21,10 @@ bench: .venv/.developed
 
 docs: .venv/.developed
 	$(BIN)/python -m docs.make_cli
+
+# The images of the demo and their features, which lie in assets/.
+demo: .venv/.developed
+	$(BIN)/python -m docs.make_demo
 
 screenshots: browser
 	$(BIN)/python -m docs.make_screenshots

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import tempfile
+import zipfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,13 +53,21 @@ class Cache:
     def store(self, key: str, arrays: Arrays) -> None:
         """Keep the arrays under a key, in place of what was there."""
         contents = _packed(arrays)
-        path = self._path(key)
+        self._write(self._path(key), hashlib.sha256(contents).digest() + contents)
+
+    def adopt(self, archive: Path) -> None:
+        """Take over what was computed elsewhere: the files of such a folder, zipped."""
+        with zipfile.ZipFile(archive) as packed:
+            for name in packed.namelist():
+                self._write(self.folder / name, packed.read(name))
+
+    def _write(self, path: Path, data: bytes) -> None:
         partial: Path | None = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
                 partial = Path(file.name)
-                file.write(hashlib.sha256(contents).digest() + contents)
+                file.write(data)
             partial.replace(path)
         except OSError as error:
             if partial is not None:

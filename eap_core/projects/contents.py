@@ -146,7 +146,7 @@ def _image_tables(
     embedding = EMBEDDERS[plan.features].embed(
         [image_source(store, item) for item in items],
         np.array([item.role == "normal" for item in items]),
-        Cache(store.home / "cache" / "features"),
+        feature_cache(store),
         progress,
     )
     tables = _by_parts(parts, embedding.values, embedding.columns)
@@ -167,6 +167,11 @@ def _by_parts(
                 "the images", columns, values[rows], tuple(item.name for item in own)
             )
     return tables
+
+
+def feature_cache(store: Store) -> Cache:
+    """Where everything that is computed from images is kept for the next time."""
+    return Cache(store.home / "cache" / "features")
 
 
 def image_source(store: Store, item: Item) -> Source:

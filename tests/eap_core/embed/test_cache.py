@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from docs.make_demo import pack
 from eap_core.embed.cache import Cache, key_of
 from eap_core.errors import DataError
 
@@ -41,6 +43,20 @@ def test_entries_are_spread_over_folders(tmp_path: Path) -> None:
     assert len(list(tmp_path.rglob("*.bin"))) == 50
 
 
+def test_the_entries_of_another_cache_are_taken_over(tmp_path: Path) -> None:
+    there, here = Cache(tmp_path / "there"), Cache(tmp_path / "here")
+    there.store(key_of("a"), ARRAYS)
+    pack(there.folder, tmp_path / "entries.zip", zipfile.ZIP_DEFLATED)
+    here.store(key_of("b"), ARRAYS[:1])
+    here.store(key_of("a"), ARRAYS)
+    only_file(here.folder / key_of("a")[:2]).write_bytes(b"damaged")
+    here.adopt(tmp_path / "entries.zip")
+    for key, count in (("a", 3), ("b", 1)):
+        found = here.load(key_of(key))
+        assert found is not None
+        assert len(found) == count
+
+
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_any_damage_counts_as_absent(
@@ -65,6 +81,7 @@ def test_parts_of_a_key_cannot_run_into_each_other() -> None:
 
 WRITE_OFTEN = """
 import sys
+import zipfile
 from pathlib import Path
 import numpy as np
 from eap_core.embed.cache import Cache, key_of

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
+from eap_core.compare import Comparison, compare
 from eap_core.evidence import Evidence
 from eap_core.problem import Problem
 from eap_core.project_map import Places
@@ -15,7 +17,7 @@ from eap_core.projects.contents import prepared
 from eap_core.projects.insight import Insight, insight_of
 from eap_core.projects.maps import places_of
 from eap_core.projects.plan import Plan
-from eap_core.projects.results import run_frame
+from eap_core.projects.results import evaluator_columns, run_frame
 from eap_core.store import runs
 from eap_core.store.items import Item, items_of
 from eap_core.store.ledger import Ledger
@@ -28,6 +30,13 @@ def scores(run: str, state: str, columns: tuple[str, ...]) -> pd.DataFrame:  # n
     """The score table of a run; it gains columns while other methods finish, and removed items
     leave it."""
     return run_frame(opened(), run)
+
+
+@st.cache_resource(max_entries=8, show_spinner="Comparing the methods")
+def comparison(run: str, state: str, columns: tuple[str, ...]) -> Comparison:
+    """How the methods of a run agree; a second's work for ten thousand candidates."""
+    table = scores(run, state, columns)
+    return compare({name: table[name].to_numpy(np.float64) for name in evaluator_columns(table)})
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

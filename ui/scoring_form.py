@@ -71,17 +71,23 @@ def complete(store: Store, run: Run, names: tuple[str, ...], key: str) -> None:
         st.rerun()
 
 
-def show_progress(store: Store, project: Project, job: Job) -> None:
-    """The bar, and which methods are there already."""
+def show_progress(
+    store: Store, project: Project, job: Job, columns: tuple[str, ...] | None = None
+) -> None:
+    """The bar, and which methods are there already; a page that shows the methods themselves gives
+    its ``columns`` to be drawn anew with each further one."""
     jobs.progress(store, job.id)
-    _so_far(store, project.id, job.id, project.current_run)
+    _so_far(store, project.id, job.id, project.current_run, columns)
 
 
 @st.fragment(run_every=1.5)
-def _so_far(store: Store, project: str, job_id: str, shown: str | None) -> None:
+def _so_far(
+    store: Store, project: str, job_id: str, shown: str | None, columns: tuple[str, ...] | None
+) -> None:
     """EAP is shown as soon as it is there: then the whole page is drawn anew."""
     current = projects.by_id(store, project).current_run
-    if current != shown:
+    grown = columns is not None and current and runs.score_names(store, current) != columns
+    if current != shown or grown:
         st.rerun(scope="app")
     job = rows.by_id(store, job_id)
     run = runs.by_id(store, current) if current else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +11,8 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from eap_core.projects.demos import make_demo
+from eap_core.projects.demos import NAMES, make_demo
+from eap_core.store import projects
 from eap_core.store.opening import open_store
 from eap_core.store.projects import Project
 from eap_core.store.store import Store
@@ -18,10 +20,25 @@ from eap_core.store.store import Store
 APP = str(Path(__file__).parents[2] / "app.py")
 
 
+@pytest.fixture(scope="session")
+def scored_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with the table demo, made once: each test that needs it gets a copy."""
+    home = tmp_path_factory.mktemp("scored") / "home"
+    opened = open_store(home)
+    make_demo(opened, "table")
+    opened.close()
+    return home
+
+
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+def store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[Store]:
+    home = tmp_path / "home"
+    if "demo" in request.fixturenames:
+        shutil.copytree(request.getfixturevalue("scored_home"), home)
     monkeypatch.delenv("EAP_STORE", raising=False)
-    monkeypatch.setenv("EAP_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("EAP_HOME", str(home))
     st.cache_resource.clear()
     opened = open_store()
     yield opened
@@ -31,14 +48,15 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
 
 @pytest.fixture
 def demo(store: Store) -> Project:
-    return make_demo(store, "table")
+    return projects.find(store, NAMES["table"])
 
 
-def visit(page: str = "", project: str | None = None) -> AppTest:
-    """The app as a browser sees it that opens this page."""
+def visit(page: str = "", project: str | None = None, **linked: str) -> AppTest:
+    """The app as a browser sees it that opens this page by a link."""
     app = AppTest.from_file(APP, default_timeout=60)
-    if project:
-        app.query_params["project"] = project
+    for name, value in {"project": project, **linked}.items():
+        if value:
+            app.query_params[name] = value
     app.run()
     return app.switch_page(page).run() if page else app
 

@@ -1,0 +1,296 @@
+"""The review stage in a real browser: keys, undo, two reviewers, a dying server, a full disk."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from eap_core.projects.given import Given
+from eap_core.projects.intake import take
+from eap_core.projects.plan import Plan
+from eap_core.projects.scored import score_project
+from eap_core.review import ItemState, fold
+from eap_core.store import projects
+from eap_core.store.decisions import log
+from eap_core.store.items import items_of
+from eap_core.store.opening import open_store
+from eap_core.store.store import Store
+from tests.browser.app_server import AppServer
+from tests.eap_core.projects.conftest import archive, picture, table_text
+
+WAIT = 60_000
+CANDIDATES = 40
+
+
+@pytest.fixture
+def behind(running: AppServer) -> Iterator[Store]:
+    """The server's own store, seen from behind."""
+    opened = open_store(running.home)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def project(behind: Store, tmp_path: Path) -> str:
+    """A scored table of its own for each test."""
+    made = projects.create(behind, f"rows {time.monotonic_ns()}", "table").id
+    for target, rows, seed, shift in (
+        ("normal", 80, 1, 0.0),
+        ("anomaly", 5, 2, 3.0),
+        ("candidate", CANDIDATES, 3, 2.0),
+    ):
+        file = tmp_path / f"{target}.csv"
+        file.write_text(table_text(rows, seed, shift, generator="drawn"))
+        take(behind, made, [Given.at(file)], target)  # type: ignore[arg-type]
+    score_project(behind, made, Plan())
+    return made
+
+
+def opened(browser: Browser, server: str, project: str, who: str = "Ada", more: str = "") -> Page:
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.goto(f"{server}/review?project={project}&reviewer={who}{more}")
+    expect(page.locator(".stage h3").first).not_to_have_text("", timeout=WAIT)
+    expect(place(page)).not_to_have_text("", timeout=WAIT)
+    return page
+
+
+def place(page: Page) -> Locator:
+    return page.locator(".stage .place")
+
+
+def name(page: Page) -> str:
+    return page.locator(".stage aside h3").inner_text()
+
+
+def saved(page: Page) -> Locator:
+    return page.locator(".stage .saved")
+
+
+def all_saved(page: Page) -> None:
+    expect(saved(page)).to_contain_text("Saved", timeout=WAIT)
+
+
+def states(store: Store, project: str) -> dict[str, ItemState]:
+    names = {item.id: item.name for item in items_of(store, project)}
+    return {names[item]: state for item, state in fold(log(store, project)).items()}
+
+
+@pytest.mark.parametrize("pause", [30, 120])
+def test_twenty_keys_are_twenty_right_decisions_and_a_reload_comes_back_to_the_same_place(
+    browser: Browser, server: str, project: str, behind: Store, pause: int
+) -> None:
+    page = opened(browser, server, project)
+    wanted = {}
+    for i in range(20):
+        wanted[name(page)] = "accept" if i % 3 else "reject"
+        page.keyboard.press("a" if i % 3 else "x")
+        page.wait_for_timeout(pause)
+    all_saved(page)
+    found = {item: state.verdict for item, state in states(behind, project).items()}
+    assert found == wanted
+    assert len(found) == 20
+    here = name(page)
+    assert place(page).inner_text() == f"21 of {CANDIDATES}"
+    page.reload()
+    expect(place(page)).to_have_text(f"21 of {CANDIDATES}", timeout=WAIT)
+    assert name(page) == here
+    expect(page.get_by_text("reviewed 20 of 40")).to_be_visible(timeout=WAIT)
+    page.close()
+
+
+def test_reason_note_flag_and_undo_are_saved_as_they_were_meant(
+    browser: Browser, server: str, project: str, behind: Store
+) -> None:
+    page = opened(browser, server, project)
+    first = name(page)
+    page.keyboard.press("f")
+    page.keyboard.press("n")
+    page.keyboard.type("seam at x = 2 <b>")
+    page.keyboard.press("Escape")
+    page.keyboard.press("2")
+    page.keyboard.press("x")
+    second = name(page)
+    page.keyboard.press("a")
+    all_saved(page)
+    page.keyboard.press("z")
+    expect(page.locator(".stage .stands")).to_contain_text(f"Took back: {second}")
+    all_saved(page)
+    found = states(behind, project)
+    assert (found[first].verdict, found[first].reason) == ("reject", "impossible")
+    assert found[first].note == "seam at x = 2 <b>"
+    assert found[first].flagged
+    assert found[second].verdict is None
+    assert name(page) == second
+    # A reload forgets nothing that an undo needs.
+    page.reload()
+    expect(place(page)).to_have_text(f"2 of {CANDIDATES}", timeout=WAIT)
+    page.keyboard.press("Backspace")
+    expect(page.locator(".stage aside h3")).to_have_text(first)
+    expect(page.locator(".stage .stands")).not_to_contain_text("rejected")
+    all_saved(page)
+    assert states(behind, project)[first].verdict is None
+    page.close()
+
+
+def test_keys_do_nothing_while_text_is_written_or_when_they_are_switched_off(
+    browser: Browser, server: str, project: str, behind: Store
+) -> None:
+    page = opened(browser, server, project)
+    page.keyboard.press("n")
+    page.keyboard.type("a x z")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Keys").click()
+    page.keyboard.press("a")
+    page.get_by_role("button", name="Keys").click()
+    page.locator(".stage").click(position={"x": 2, "y": 2})
+    assert place(page).inner_text() == f"1 of {CANDIDATES}"
+    assert log(behind, project) == []
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
+    page.close()
+
+
+def test_the_second_of_two_reviewers_is_told_what_the_first_decided(
+    browser: Browser, server: str, project: str, behind: Store
+) -> None:
+    one, two = (opened(browser, server, project, who) for who in ("Ada", "Bo"))
+    item = name(one)
+    assert name(two) == item
+    one.keyboard.press("a")
+    all_saved(one)
+    two.keyboard.press("x")
+    told = two.locator(".stage .notices")
+    expect(told).to_contain_text("Ada accepted it at", timeout=WAIT)
+    expect(told).to_contain_text("Both are kept")
+    assert [row.verdict for row in log(behind, project)] == ["accept", "reject"]
+    assert states(behind, project)[item].conflicts
+    two.get_by_role("button", name="Understood").click()
+    expect(told).to_be_empty()
+    one.close()
+    two.close()
+
+
+def test_scores_are_hidden_until_decided_in_blind_mode(
+    browser: Browser, server: str, project: str
+) -> None:
+    page = opened(browser, server, project, more="&blind=true")
+    why = page.locator(".stage .why")
+    expect(why).to_contain_text("hidden until you decide", timeout=WAIT)
+    expect(page.locator(".stage .about")).to_be_empty()
+    page.keyboard.press("a")
+    expect(place(page)).to_have_text(f"2 of {CANDIDATES}")
+    page.keyboard.press("ArrowLeft")
+    expect(why).to_contain_text("quality percentile")
+    page.close()
+
+
+def test_a_phone_has_everything_within_reach_of_a_thumb(
+    browser: Browser, server: str, project: str, behind: Store
+) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 844}, has_touch=True)
+    page.goto(f"{server}/review?project={project}")
+    accept = page.get_by_role("button", name="Accept")
+    expect(accept).to_be_in_viewport(timeout=WAIT)
+    accept.tap()
+    expect(place(page)).to_have_text(f"2 of {CANDIDATES}")
+    all_saved(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    box = accept.bounding_box()
+    assert box is not None
+    assert box["height"] >= 44
+    assert len(log(behind, project)) == 1
+    page.close()
+
+
+def test_a_full_disk_is_said_and_nothing_is_lost_when_there_is_room_again(
+    browser: Browser, running: AppServer, project: str, behind: Store
+) -> None:
+    page = opened(browser, running.address, project)
+    pid, unlimited = running.process.pid, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    try:
+        for _ in range(3):
+            page.keyboard.press("a")
+        expect(saved(page)).to_contain_text("not saved: the disk", timeout=WAIT)
+        assert log(behind, project) == []
+    finally:
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, unlimited)
+    all_saved(page)
+    assert [row.verdict for row in log(behind, project)] == ["accept"] * 3
+    page.close()
+
+
+def test_a_server_killed_in_the_midst_of_keys_loses_nothing_and_the_page_goes_on(
+    browser: Browser, running: AppServer, project: str, behind: Store
+) -> None:
+    page = opened(browser, running.address, project)
+    names = []
+    for i in range(24):
+        names.append(name(page))
+        page.keyboard.press("a")
+        page.wait_for_timeout(30)
+        if i == 11:
+            running.kill()
+    assert saved(page).inner_text() != ""
+    acknowledged = len(log(behind, project))
+    running.start()
+    all_saved(page)
+    found = states(behind, project)
+    assert len(found) >= acknowledged
+    assert [found[one].verdict for one in names] == ["accept"] * 24
+    page.keyboard.press("x")
+    all_saved(page)
+    assert len(log(behind, project)) == 25
+    page.close()
+
+
+def test_what_was_not_saved_when_the_page_closed_is_saved_when_it_opens(
+    browser: Browser, running: AppServer, project: str, behind: Store
+) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{running.address}/review?project={project}&reviewer=Ada")
+    expect(place(page)).to_have_text(f"1 of {CANDIDATES}", timeout=WAIT)
+    item = name(page)
+    running.kill()
+    page.keyboard.press("x")
+    page.close()
+    running.start()
+    assert log(behind, project) == []
+    page = context.new_page()
+    page.goto(f"{running.address}/review?project={project}&reviewer=Ada")
+    all_saved(page)
+    assert states(behind, project)[item].verdict == "reject"
+    context.close()
+
+
+def test_pictures_are_shown_compared_and_zoomed_in_step(
+    browser: Browser, server: str, behind: Store, tmp_path: Path
+) -> None:
+    members = {f"good/{i}.png": picture(i) for i in range(9)}
+    members |= {f"generated/g/{i}.png": picture(20 + i) for i in range(3)}
+    made = projects.create(behind, "parts", "images").id
+    take(behind, made, [Given.at(archive(tmp_path / "all.zip", members))], None)
+    score_project(behind, made, Plan(features="fast"))
+    page = opened(browser, server, made)
+    image = page.get_by_role("img", name="Candidate generated/g")
+    expect(image).to_be_visible(timeout=WAIT)
+    expect(image).to_have_js_property("naturalWidth", 48)
+    assert page.locator(".stage .near figure").count() == 3  # normals; there is no real anomaly
+    page.keyboard.press("d")
+    expect(page.locator(".stage .candidate figcaption")).to_contain_text("Difference to good/")
+    page.keyboard.press("d")
+    page.keyboard.press("+")
+    sizes = [
+        one.evaluate("e => new DOMMatrix(getComputedStyle(e).transform).a")
+        for one in page.locator(".stage .view img:visible").all()
+    ]
+    assert sizes == [1.5] * 4
+    page.close()

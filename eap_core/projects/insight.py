@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -14,18 +13,18 @@ import numpy as np
 import numpy.typing as npt
 
 from eap_core.deviations import Deviations, deviations
-from eap_core.evidence import Evidence
 from eap_core.progress import Progress, part_of, silent
 from eap_core.projects.contents import Prepared
-from eap_core.settings import Settings
-from eap_core.store import derived
+from eap_core.projects.look_alikes import look_alikes
+from eap_core.store import derived, projects
+from eap_core.store.runs import Run
 from eap_core.store.store import Store
 from eap_core.surroundings import surroundings
 from eap_core.table import Floats, Labels
-from eap_core.twins import diverse, twins
+from eap_core.twins import diverse, merged, twins
+from eap_core.workbench import Workbench
 
 Ints = npt.NDArray[np.intp]
-_VERSION = 1  # of what is kept
 _TEXTS = ("candidates", "training", "columns")
 
 
@@ -72,42 +71,40 @@ class Insight:
 
 def insight_of(store: Store, run_id: str) -> Insight | None:
     """The insight of a run; None while it is not computed."""
-    arrays = derived.kept(_file(store, run_id))
+    arrays = derived.kept(derived.insight_file(store.home, run_id))
     return None if arrays is None else _unpacked(arrays)
-
-
-def has_insight(store: Store, run_id: str) -> bool:
-    return insight_of(store, run_id) is not None
 
 
 def make_insight(
     store: Store,
-    run_id: str,
+    run: Run,
     ready: Prepared,
-    evidence: Evidence,
-    settings: Settings,
+    bench: Workbench,
     ranks: Ints,
     progress: Progress = silent,
-    tabular: bool = True,
 ) -> None:
-    """Compute the insight of a run and keep it."""
-    problem = ready.problem
-    around = surroundings(problem, evidence, settings, part_of(progress, 0.0, 0.4))
+    """Compute the insight of a run, and keep it."""
+    problem, evidence = ready.problem, bench.evidence()
+    around = surroundings(
+        problem, evidence, bench.settings, part_of(progress, 0.0, 0.3), bench.budget
+    )
     arrays: dict[str, npt.NDArray[Any]] = {
         "candidates": _packed([item.id for item in ready.candidates]),
         "training": _packed([item.id for item in ready.training]),
         "labels": problem.y_train,
         **vars(around),
         "k": np.array(int(evidence.k[0])),
-        "twin": twins(problem, ranks),
         "diverse": diverse(problem.x_candidates, ranks),
     }
-    progress(0.9, "insight")
-    if tabular:
-        found = deviations(problem, around.nearest)
-        arrays |= {**vars(found), "columns": _packed(found.columns)}
-    derived.keep(_file(store, run_id), arrays)
-    progress(1.0, "insight")
+    found = twins(problem, ranks)
+    if projects.by_id(store, run.project).kind == "images":
+        same = look_alikes(store, ready.candidates, ranks, part_of(progress, 0.3, 1.0))
+        arrays["twin"] = merged(ranks, found, same)
+    else:
+        deviate = deviations(problem, around.nearest)
+        arrays |= {"twin": found, **vars(deviate), "columns": _packed(deviate.columns)}
+    derived.keep(derived.insight_file(store.home, run.id), arrays)
+    progress(1.0, "surroundings")
 
 
 def _packed(texts: Sequence[str]) -> npt.NDArray[np.uint8]:
@@ -123,7 +120,3 @@ def _unpacked(arrays: dict[str, npt.NDArray[Any]]) -> Insight:
         found = Deviations(**{field.name: given[field.name] for field in fields(Deviations)})
     own = [field.name for field in fields(Insight) if field.name != "deviations"]
     return Insight(**{name: given[name] for name in own}, deviations=found)
-
-
-def _file(store: Store, run_id: str) -> Path:
-    return store.home / "cache" / "runs" / f"{run_id}.npz"

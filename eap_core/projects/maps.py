@@ -24,7 +24,7 @@ def places_of(store: Store, run_id: str) -> Places | None:
 
 
 def has_map(store: Store, run: Run, method: Method) -> bool:
-    return _file(store, run, method).is_file() and _kept(store, run, method) is not None
+    return _kept(store, run, method) is not None
 
 
 def make_map(
@@ -52,4 +52,4 @@ def _seed(run: Run) -> int:
 
 def _file(store: Store, run: Run, method: Method) -> Path:
     made_by = "pca" if method == "pca" else f"umap-{_seed(run)}-{version('umap-learn')}"
-    return store.home / "cache" / "maps" / f"{run.fingerprint}-{made_by}-{_VERSION}.npz"
+    return derived.map_file(store.home, run.fingerprint, f"{made_by}-{_VERSION}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from eap_core.store.failures import told_of_disk
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 _DIGEST = "sha256"
+_PLAIN = re.compile(r"[0-9a-zA-Z-]{1,80}")
 
 
 def keep(path: Path, arrays: Arrays) -> None:
@@ -42,6 +44,27 @@ def kept(path: Path) -> dict[str, npt.NDArray[Any]] | None:
     for array in arrays.values():
         array.setflags(write=False)
     return arrays
+
+
+def insight_file(home: Path, run: str) -> Path:
+    """Where what is said of a run's candidates is kept."""
+    return home / "cache" / "runs" / f"{_safe(run)}.npz"
+
+
+def map_file(home: Path, fingerprint: str, made_by: str) -> Path:
+    """Where a map of the problem with this fingerprint is kept; runs of one problem share it."""
+    return home / "cache" / "maps" / f"{_safe(fingerprint)}-{made_by}.npz"
+
+
+def files_of_run(home: Path, run: str, fingerprint: str) -> list[Path]:
+    """All that was derived from a run, as far as it is there."""
+    maps = map_file(home, fingerprint, "*")
+    return [insight_file(home, run), *maps.parent.glob(maps.name)]
+
+
+def _safe(name: str) -> str:
+    """A name for a file, whatever a backup made of the id."""
+    return name if _PLAIN.fullmatch(name) else hashlib.sha256(name.encode()).hexdigest()
 
 
 def _digest(arrays: Arrays) -> bytes:

@@ -45,6 +45,8 @@ class Request:
             raise SettingsError(f"{shown(self.only)} is no choice of rows — use all or accepted")
         if self.top is not None and not 0 < self.top <= 100:
             raise SettingsError(f"the best {self.top:g} % cannot be taken — use above 0, up to 100")
+        if self.top is not None:
+            object.__setattr__(self, "top", float(self.top))  # 20 and 20.0 give the same bytes
 
     @property
     def record(self) -> dict[str, Any]:

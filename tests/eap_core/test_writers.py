@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -60,3 +61,9 @@ def test_what_cannot_be_written_leaves_the_old_file(tmp_path: Path) -> None:
 def test_text_columns_of_any_kind_are_neutral() -> None:
     frame = pd.DataFrame({"a": pd.Series(["=1", None], dtype=object), "b": ["+1", "x"]})
     assert csv_text(frame).splitlines()[1] == "'=1,'+1"
+
+
+def test_a_carriage_return_stays_within_its_cell() -> None:
+    frame = pd.DataFrame({"id": ["a\rb", "c"], "x": [0.5, -1.0]})
+    back = pd.read_csv(io.StringIO(csv_text(frame), newline=""))
+    pd.testing.assert_frame_equal(back, frame)

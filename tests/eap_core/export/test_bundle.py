@@ -1,0 +1,250 @@
+"""Bundles in the store's folder: complete, the same each time, whole or absent."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
+
+import pandas as pd
+import pytest
+
+import eap_core
+from eap_core.errors import DataError, SettingsError
+from eap_core.export.bundle import Bundle, bundle, bundles_of, delete
+from eap_core.export.request import FORMATS, Format, Request
+from eap_core.progress import Cancelled
+from eap_core.review import REASONS
+from eap_core.store import projects, runs
+from eap_core.store.bin import empty_bin
+from eap_core.store.items import NewItem, NewUpload, add_upload, items_of
+from eap_core.store.projects import Project
+from eap_core.store.store import Store
+from eap_core.writers import original
+from tests.eap_core.export.conftest import HOSTILE, decide, scored
+
+AT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+
+
+def opened(made: Bundle) -> dict[str, bytes]:
+    with ZipFile(made.path) as archive:
+        assert archive.testzip() is None
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def csv_of(made: Bundle) -> pd.DataFrame:
+    return pd.read_csv(io.BytesIO(made.read_table()), dtype=str, keep_default_na=False)
+
+
+def test_the_version_is_that_of_the_project() -> None:
+    text = (Path(eap_core.__file__).parents[1] / "pyproject.toml").read_text()
+    assert f'version = "{eap_core.__version__}"' in text
+
+
+def test_hostile_names_come_back_from_csv_with_their_decisions(store: Store, rows: Project) -> None:
+    verdicts = {name: ("accept", "reject", "skip")[i % 3] for i, name in enumerate(HOSTILE)}
+    decide(store, rows.id, verdicts, '=one\n"two"', reason="other", note="+1 \r\n note, 'x'")  # type: ignore[arg-type]
+    frame = csv_of(bundle(store, rows.id, Request("csv")))
+    words = {"accept": "accepted", "reject": "rejected", "skip": "undecided"}
+    found = {
+        original(name): each for name, each in zip(frame["id"], frame["decision"], strict=True)
+    }
+    assert found == {name: words[verdict] for name, verdict in verdicts.items()}
+    assert [original(name) for name in frame["generator"]] == [original(i) for i in frame["id"]]
+    assert set(frame["decision (given)"]) == {"given"}
+    for number in range(len(frame)):
+        row = frame.iloc[number]
+        undecided = verdicts[original(row["id"])] == "skip"
+        assert original(row["reviewer"]) == ("" if undecided else '=one\n"two"')
+        assert original(row["note"]) == ("" if undecided else "+1 \r\n note, 'x'")
+        assert row["reason"] == ("" if undecided else REASONS["other"])
+        assert bool(row["decided_at"]) != undecided
+    assert all(cell[:1] not in "=+-@\t\r" or not cell for cell in (*frame["id"], *frame["note"]))
+
+
+def test_parquet_holds_the_same_as_csv_and_raw_text(store: Store, rows: Project) -> None:
+    decide(store, rows.id, {HOSTILE[0]: "accept"}, note="=1")
+    made = bundle(store, rows.id, Request("parquet"))
+    frame = pd.read_parquet(io.BytesIO(made.read_table()))
+    csv = csv_of(bundle(store, rows.id, Request("csv")))
+    assert list(frame.columns) == [original(name) for name in csv.columns]
+    assert list(frame["id"]) == [original(name) for name in csv["id"]] == list(HOSTILE)
+    assert frame["note"].iloc[0] == "=1"
+    assert frame["synthetic"].dtype == bool
+    assert frame["synthetic"].all()
+    assert set(frame["split"]) == {"train"}
+    assert [float(v) for v in csv["eap"]] == list(frame["eap"])
+
+
+def test_a_row_has_what_a_score_rests_on(store: Store, rows: Project) -> None:
+    frame = csv_of(bundle(store, rows.id, Request()))
+    wanted = {"id", "file", "sha256", "decision", "decided_by", "reason", "note", "reviewer",
+              "decided_at", "flagged", "eap", "percentile", "p_y", "weight", "observations",
+              "prior", "category", "rarity", "run", "generator", "synthetic", "split"}  # fmt: skip
+    assert wanted <= set(frame.columns)
+    assert set(frame["run"]) == {projects.by_id(store, rows.id).current_run}
+    assert [int(rank) for rank in frame["rank"]] == list(range(1, len(HOSTILE) + 1))
+
+
+def test_only_accepted_rows_if_asked(store: Store, rows: Project) -> None:
+    decide(store, rows.id, {"007": "accept", "NA": "reject"})
+    made = bundle(store, rows.id, Request(only="accepted", top=10))
+    frame = csv_of(made)
+    assert [original(name) for name in frame["id"]] == [HOSTILE[0], "007"]
+    assert list(frame["decided_by"]) == ["rule", "reviewer"]
+    assert made.counts["accepted"] == 2
+
+
+def test_candidates_without_a_score_are_listed_last(store: Store, rows: Project) -> None:
+    add_upload(store, rows.id, NewUpload("late.csv", "csv"), [NewItem(0, "candidate", "late")])
+    decide(store, rows.id, {"late": "accept"})
+    made = bundle(store, rows.id, Request(top=100))
+    last = csv_of(made).iloc[-1]
+    assert (last["id"], last["decision"], last["decided_by"]) == ("late", "accepted", "reviewer")
+    assert (last["eap"], last["rank"], last["category"]) == ("", "", "")
+    assert made.counts["unscored"] == 1
+    assert made.manifest["run"]["data_changed_since"]
+
+
+def test_the_manifest_tells_rule_settings_inputs_and_hashes(store: Store, rows: Project) -> None:
+    decide(store, rows.id, {"007": "accept", HOSTILE[0]: "reject"}, "one")
+    decide(store, rows.id, {"007": "reject"}, "two", seen=0)
+    made = bundle(store, rows.id, Request(top=50), created=AT)
+    files = opened(made)
+    manifest = json.loads(files["manifest.json"])
+    assert manifest["created"] == "2026-03-04T05:06:07+00:00"
+    assert manifest["selection"]["rule"]["accept_best_percent"] == 50
+    counts = manifest["selection"]["counts"]
+    assert counts == dict(made.counts)
+    assert (counts["overruled"], counts["accepted_by_rule"], counts["conflicts"]) == (1, 5, 1)
+    (conflict,) = manifest["review"]["conflicts"]
+    assert conflict["id"] == "007"
+    assert conflict["later"] == {"reviewer": "two", "decision": "rejected"}
+    (agreement,) = manifest["review"]["agreement"]
+    assert (agreement["items"], agreement["share"]) == (1, 0)
+    assert manifest["run"]["fingerprint"] == "f00d"
+    assert manifest["run"]["settings"]["seed"] == 3
+    assert manifest["inputs"]["uploads"][0]["sha256"] == hashlib.sha256(b"id\n").hexdigest()
+    listed = manifest["files"]
+    assert set(listed) == set(files) - {"manifest.json"}
+    for name, each in listed.items():
+        assert each == {"sha256": hashlib.sha256(files[name]).hexdigest(), "size": len(files[name])}
+    assert "decided differently by two reviewers" in files["README.md"].decode()
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_same_state_gives_the_same_bytes(store: Store, images: Project, form: Format) -> None:
+    first = bundle(store, images.id, Request(form, 40), created=AT)
+    data = first.path.read_bytes()
+    again = bundle(store, images.id, Request(form, 40), created=AT)
+    assert again.path == first.path
+    assert again.path.read_bytes() == data
+    assert again.sha256 == hashlib.sha256(data).hexdigest()
+    assert again.size == len(data)
+    later = opened(bundle(store, images.id, Request(form, 40)))
+    before = opened(first)
+    manifests = [json.loads(each.pop("manifest.json")) for each in (before, later)]
+    assert before == later
+    assert {**manifests[0], "created": ""} == {**manifests[1], "created": ""}
+
+
+def test_the_zip_has_no_times_sorted_names_and_packs_only_text(
+    store: Store, images: Project
+) -> None:
+    with ZipFile(bundle(store, images.id, Request("anomalib", 40)).path) as archive:
+        infos = archive.infolist()
+    assert [info.filename for info in infos] == sorted(info.filename for info in infos)
+    assert {info.date_time for info in infos} == {(1980, 1, 1, 0, 0, 0)}
+    for info in infos:
+        image = info.filename.endswith((".png", ".jpg"))
+        assert info.compress_type == (ZIP_STORED if image else ZIP_DEFLATED)
+        assert not info.flag_bits & 0x08  # sizes stand in front, as simple readers need them
+
+
+def test_the_card_takes_names_literally(store: Store) -> None:
+    made = projects.create(store, "<img src=x> [a](http://x) # `b` **c**", "table")
+    add_upload(store, made.id, NewUpload("c", "csv"), [NewItem(0, "candidate", "x")])
+    scored(store, made.id)
+    decide(store, made.id, {"x": "accept"}, "*one*")
+    decide(store, made.id, {"x": "accept"}, "two|three")
+    text = opened(bundle(store, made.id, Request()))["README.md"].decode()
+    assert r"# \<img src=x\> \[a\]\(http\://x\) \# \`b\` \*\*c\*\*: curated" in text
+    assert r"\*one\* and two\|three both decided on 1 and agree on 100%" in text
+
+
+def test_what_cannot_be_exported_is_said(store: Store, rows: Project, images: Project) -> None:
+    with pytest.raises(SettingsError, match="holds a table, and 'MVTec tree' is made of images"):
+        bundle(store, rows.id, Request("mvtec", 50))
+    with pytest.raises(DataError, match=r"no candidate of 'Bottle .*' is accepted — accept some"):
+        bundle(store, images.id, Request("anomalib"))
+    empty = projects.create(store, "empty", "images")
+    with pytest.raises(SettingsError, match="has no scores yet — score"):
+        bundle(store, empty.id, Request())
+    with pytest.raises(SettingsError, match="no form of a bundle — choose from csv, parquet"):
+        Request("zip")  # type: ignore[arg-type]
+
+
+def test_a_lost_or_altered_original_is_said_and_leaves_nothing(
+    store: Store, images: Project
+) -> None:
+    item = items_of(store, images.id, "normal")[3]
+    assert item.sha256
+    path = store.blobs.path(item.sha256)
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    with pytest.raises(DataError, match="was altered on the disk"):
+        bundle(store, images.id, Request("anomalib", 40))
+    path.unlink()
+    with pytest.raises(DataError, match="is missing — restore a backup"):
+        bundle(store, images.id, Request("anomalib", 40))
+    assert not list((store.home / "exports").rglob("*.*"))
+
+
+def test_cancelling_leaves_nothing(store: Store, images: Project) -> None:
+    told: list[float] = []
+
+    def stop(share: float, _step: str) -> None:
+        told.append(share)
+        if share > 0.5:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        bundle(store, images.id, Request("mvtec", 40), stop)
+    assert told == sorted(told)
+    assert not list((store.home / "exports").rglob("*.*"))
+
+
+def test_bundles_are_listed_latest_first_and_deleted(store: Store, images: Project) -> None:
+    first = bundle(store, images.id, Request("csv"), created=AT)
+    second = bundle(store, images.id, Request("imagefolder", 40))
+    found = bundles_of(store, images.id)
+    assert [each.name for each in found] == [second.name, first.name]
+    assert found[1].sha256 == first.sha256
+    assert found[1].created == AT
+    assert found[0].counts["accepted"] == 6
+    assert bundles_of(store, projects.create(store, "other", "table").id) == []
+    delete(store, images.id, first.name)
+    assert [each.name for each in bundles_of(store, images.id)] == [second.name]
+    assert len(list(first.path.parent.iterdir())) == 2
+    with pytest.raises(DataError, match=r"no bundle .* any more"):
+        delete(store, images.id, "../../store.sqlite3")
+
+
+def test_bundles_go_with_their_project(store: Store, images: Project) -> None:
+    made = bundle(store, images.id, Request("csv"))
+    projects.to_bin(store, images.id)
+    assert made.path.exists()
+    empty_bin(store)
+    assert not list((store.home / "exports").rglob("*.*"))
+
+
+def test_a_later_run_is_the_one_exported(store: Store, rows: Project) -> None:
+    latest = scored(store, rows.id, also=("lava",))
+    frame = csv_of(bundle(store, rows.id, Request()))
+    assert set(frame["run"]) == {latest}
+    assert "lava" in frame
+    assert "rarity" not in frame
+    runs.make_current(store, runs.runs_of(store, rows.id)[1].id)
+    assert "rarity" in csv_of(bundle(store, rows.id, Request()))

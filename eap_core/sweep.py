@@ -51,26 +51,27 @@ def sweep(
     return _swept(under, problem.ids, chosen, problem.rate, top)
 
 
-def rescored(weight: Floats, p_y: Floats, rate: float) -> Floats:
-    """EAP under another prior, from the parts of the score alone.
+def rescored(eap: Floats, weight: Floats, prior: float, rate: float) -> Floats:
+    """EAP under another prior than the one it was computed with, from the score's parts alone.
 
     A prior of any rate is worth one example, so the weights stay as they are, averaged over passes
     or not, and the score is a straight line in the rate: no evidence has to be computed again.
     """
-    prior = Prior.of_rate(rate)
-    return np.asarray(weight * p_y + (1.0 - weight) * prior.mean)
+    return np.asarray(eap + (1.0 - weight) * (Prior.of_rate(rate).mean - prior))
 
 
 def resweep(
+    eap: Floats,
     weight: Floats,
-    p_y: Floats,
     ids: Sequence[str],
     rates: Sequence[float],
     default: float,
     top: int,
 ) -> Sweep:
-    """The sweep of a run whose evidence is gone, by the parts it has kept."""
-    return _swept(lambda rate: rescored(weight, p_y, rate), ids, tuple(rates), default, top)
+    """The sweep of a run whose evidence is gone; ``default`` is the prior of its ``eap``."""
+    return _swept(
+        lambda rate: rescored(eap, weight, default, rate), ids, tuple(rates), default, top
+    )
 
 
 def _swept(

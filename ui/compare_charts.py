@@ -11,8 +11,8 @@ from eap_core.table import Floats
 from ui.methods import words
 from ui.truth import Found
 
-# From orange over grey to sky blue: told apart with any kind of colour vision, and all of them light
-# enough for black figures, in both themes.
+# From orange over grey to sky blue: told apart with any kind of colour vision, and light enough for
+# black figures, in both themes.
 _DIVERGING = [[0.0, "#E69F00"], [0.5, "#F0F0F0"], [1.0, "#56B4E9"]]
 _EAP, _OTHER, _PARTNER = "#56B4E9", "#B4BCC2", "#E69F00"
 

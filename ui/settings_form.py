@@ -46,9 +46,14 @@ class SettingsForm:
         if self._wrong:
             raise SettingsError(" ".join(self._wrong))
         settings = replace(self._given.settings, detector=detector, k=k, subsets=subsets)
-        belief = {"prior": share} if self._counts["anomaly"] else {"assumed_rate": share}
+        known = self._counts["anomaly"] > 0
         return Plan(
-            evaluators=("eap", *others), settings=settings, seed=seed, features=features, **belief
+            evaluators=("eap", *others),
+            settings=settings,
+            prior=share if known else self._given.prior,
+            assumed_rate=self._given.assumed_rate if known else share,
+            seed=seed,
+            features=features,
         )
 
     def _detector(self) -> str:

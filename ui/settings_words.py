@@ -63,10 +63,16 @@ def _of_plan(plan: Plan) -> list[str]:
         found.append(f"{FEATURES.get(plan.features, plan.features).lower()} image features")
     others = evaluator_names(plan.evaluators)[1:]
     if set(others) != set(OTHERS):
-        found.append(f"{len(others)} further methods" if others else "EAP alone")
+        found.append(_counted(len(others)))
     return found
 
 
 def thoroughness(subsets: int) -> str:
     """How often the data are looked at, in a word."""
     return THOROUGHNESS.get(subsets, f"{subsets:,} subsets")
+
+
+def _counted(others: int) -> str:
+    if not others:
+        return "EAP alone"
+    return f"{others} further method{'s' if others > 1 else ''}"

@@ -99,7 +99,7 @@ def test_impossible_settings_are_one_sentence_and_nothing_is_lost(
     next(n for n in app.number_input if "n is" in n.label).set_value(7)
     app.run()
     assert not app.error
-    assert "7 neighbours, expected share of anomalies 20 %, 1 further methods" in said(app)
+    assert "7 neighbours, expected share of anomalies 20 %, 1 further method" in said(app)
     assert app.multiselect[0].value == ["lava"]
 
 

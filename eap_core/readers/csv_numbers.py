@@ -53,17 +53,15 @@ def convert(
     features = Features()
     plain: _Columns = {}
     odd: _Columns = {}
+    clean: dict[str, Floats] = {}  # of the odd: read with a comma, nothing is left to explain
     for name in names:
-        cells = contents.columns[name]
-        column, values = _Column(cells, cells, None), numbers_in(cells)
-        if values is None:
-            column = _with_gaps(trim(cells))
-            values = numbers_in(column.solid)
-        if values is None:
-            odd[name] = column
-        else:
-            plain[name], features.numbers[name] = column, column.open(values)
-    clean = _clean_commas(odd)
+        column, with_point, with_comma = _read(contents.columns[name])
+        if with_point is not None:
+            plain[name], features.numbers[name] = column, column.open(with_point)
+            continue
+        odd[name] = column
+        if with_comma is not None:
+            clean[name] = with_comma
     if decimal is not None:
         notation = COMMA if decimal == COMMA.mark else POINT
     else:
@@ -78,6 +76,23 @@ def convert(
     return features, notation
 
 
+def _read(cells: pa.ChunkedArray) -> tuple[_Column, Floats | None, Floats | None]:
+    """A column with its numbers, if it holds nothing else: by a point, or else by a comma."""
+    column = _Column(cells, cells, None)
+    with_point, with_comma = _by_point_or_comma(cells)
+    if with_point is None and with_comma is None:
+        column = _with_gaps(trim(cells))  # takes longer than reading the numbers
+        with_point, with_comma = _by_point_or_comma(column.solid)
+    return column, with_point, with_comma
+
+
+def _by_point_or_comma(cells: pa.ChunkedArray) -> tuple[Floats | None, Floats | None]:
+    values = numbers_in(cells)
+    if values is None and contains(cells, ",") and not contains(cells, "."):
+        return None, numbers_in(COMMA.to_point(cells))
+    return values, None
+
+
 def _with_gaps(cells: pa.ChunkedArray) -> _Column:
     gaps = gaps_in(cells)
     solid = cells if gaps is None else pc.if_else(pa.array(gaps), "0", cells)
@@ -86,17 +101,6 @@ def _with_gaps(cells: pa.ChunkedArray) -> _Column:
 
 def _solid(columns: _Columns) -> Texts:
     return {name: column.solid for name, column in columns.items()}
-
-
-def _clean_commas(odd: _Columns) -> dict[str, Floats]:
-    """The columns, as read with a decimal comma, in which that leaves nothing to explain."""
-    clean = {}
-    for name, column in odd.items():
-        if contains(column.solid, ",") and not contains(column.solid, "."):
-            values = numbers_in(COMMA.to_point(column.solid))
-            if values is not None:
-                clean[name] = values
-    return clean
 
 
 def _convert_odd(

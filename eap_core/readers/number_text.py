@@ -134,8 +134,5 @@ def _with_points_in(chunk: pa.StringArray, mark: str) -> pa.StringArray:
     _, offsets, data = chunk.buffers()
     if data is None:
         return chunk
-    changed = np.frombuffer(data, dtype=np.uint8).copy()
-    changed[changed == ord(mark)] = ord(".")
-    return pa.StringArray.from_buffers(
-        len(chunk), offsets, pa.py_buffer(changed), offset=chunk.offset
-    )
+    changed = pa.py_buffer(data.to_pybytes().replace(mark.encode(), b"."))
+    return pa.StringArray.from_buffers(len(chunk), offsets, changed, offset=chunk.offset)

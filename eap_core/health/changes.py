@@ -22,7 +22,7 @@ from eap_core.progress import Progress, part_of, silent
 from eap_core.table import Floats
 
 Opened = Callable[[str], Image.Image]  # an image by its sha256: RGB, upright
-SEEN = 6.0  # grey levels; JPEG and WebP at quality 75 and camera noise stay below
+SEEN = 6.0  # grey levels; JPEG at quality 75, WebP at 80 and camera noise stay below
 _SQUARE, _COLOUR_SQUARE = 5, 15
 _LIGHT = np.array([0.299, 0.587, 0.114], dtype=np.float32)  # how bright red, green and blue look
 _LARGEST_SIDE = 512

@@ -17,4 +17,5 @@ if __name__ == "__main__":
 else:
     from ui import server
 
+    server.refuse_strangers()
     app = st.App(__file__, routes=server.routes(), lifespan=server.lifespan)

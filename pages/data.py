@@ -4,84 +4,23 @@ import streamlit as st
 
 from eap_core import jobs as work
 from eap_core.health.finding import Finding
-from eap_core.projects.demos import NAMES, Demo
 from eap_core.projects.given import Taken
 from eap_core.projects.health import remembered
 from eap_core.projects.plan import Plan
 from eap_core.projects.state import state_of
-from eap_core.store import overview, projects
+from eap_core.store import projects
 from eap_core.store.items import remove_upload, restore_upload, uploads_of
-from eap_core.store.projects import Kind, Project
-from ui import frame, health, jobs, session, store, uploads
+from eap_core.store.projects import Project
+from ui import frame, health, jobs, project_list, session, store, uploads
 from ui.words import ROLE_WORDS, plain
 
 _MOST_SHOWN = 200
-_DEMOS: dict[Demo, tuple[str, str]] = {
-    "images": ("images: machined parts", ":material/image:"),
-    "table": ("a table: tumour measurements", ":material/table_chart:"),
-}
-
-
-def list_of_projects() -> None:
-    st.title("Which synthetic anomalies are worth keeping?", anchor=False)
-    st.markdown("Open a demo to look around, or start with your own data.")
-    _demos()
-    with st.form("data.new", border=True):
-        st.subheader("New project", anchor=False)
-        name = st.text_input("Name", max_chars=120, placeholder="Bottle line 3, October")
-        kinds: dict[str, Kind] = {"Images": "images", "Table": "table"}
-        kind = st.segmented_control("What do you have?", list(kinds), default="Images")
-        if st.form_submit_button("Create", type="primary", icon=":material/add:"):
-            with frame.errors_said():
-                made = projects.create(opened, name, kinds[kind or "Images"])
-                session.look_at(made.id)
-                st.rerun()
-    found = overview.overviews(opened)
-    if found:
-        st.subheader("Projects", anchor=False)
-    for row in found:
-        with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{plain(row.project.name)}**  \n{_summary(row)}")
-            if st.button("Open", key=f"open.{row.project.id}", icon=":material/arrow_forward:"):
-                session.look_at(row.project.id)
-                st.rerun()
-
-
-def _summary(row: overview.Overview) -> str:
-    counts = ", ".join(
-        f"{row.items[role]:,} {words.lower()}"
-        for role, words in ROLE_WORDS.items()
-        if row.items.get(role)
-    )
-    review = f" · reviewed {row.reviewed:,} of {row.candidates:,}" if row.reviewed else ""
-    return (counts or "empty") + review
-
-
-def _demos() -> None:
-    job = jobs.latest(opened, None, "demo")
-    if jobs.active(job):
-        assert job is not None
-        jobs.progress(opened, job.id)
-        return
-    if job is not None and job.status == "finished" and job.id == session.current().awaited:
-        session.look_at(job.result)
-        st.rerun()
-    jobs.outcome(job)
-    known = {row.project.name: row.project for row in overview.overviews(opened)}
-    with st.container(horizontal=True):
-        for kind, (words, icon) in _DEMOS.items():
-            if st.button(f"Demo with {words}", key=f"demo.{kind}", icon=icon):
-                there = known.get(NAMES[kind])
-                if there is not None and there.current_run is not None:
-                    session.look_at(there.id)
-                else:
-                    session.await_demo(work.launch(opened, "demo", {"kind": kind}).id)
-                st.rerun()
 
 
 def one_project(project: Project) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.title(plain(project.name), anchor=False)
+        _settings(project)
         if st.button("All projects", icon=":material/list:"):
             session.look_at(None)
             st.rerun()
@@ -98,6 +37,23 @@ def one_project(project: Project) -> None:
             uploads.add_files(opened, project)
     _contents(project)
     _health(project)
+
+
+def _settings(project: Project) -> None:
+    """Another name, or into the bin; both can be taken back."""
+    with st.popover("Project", icon=":material/settings:"):
+        with st.form("data.rename", border=False):
+            name = st.text_input("Name of the project", project.name, max_chars=120)
+            if st.form_submit_button("Rename", icon=":material/edit:"):
+                with frame.errors_said():
+                    projects.rename(opened, project.id, name)
+                    st.rerun()
+        if st.button("Delete this project", icon=":material/delete:"):
+            with frame.errors_said():
+                projects.to_bin(opened, project.id)
+                session.look_at(None)
+                st.toast(f"{plain(project.name)} is deleted. It can be taken back below the list.")
+                st.rerun()
 
 
 def _counts(taken: Taken) -> str:
@@ -188,6 +144,7 @@ def _score(project: Project, stopped: bool) -> None:
             st.rerun()
         if project.current_run:
             st.page_link("pages/score.py", label="See the scores", icon=":material/arrow_forward:")
+            st.page_link("pages/review.py", label="Review", icon=":material/arrow_forward:")
 
 
 session.current()
@@ -195,6 +152,6 @@ opened = store.opened()
 with frame.errors_said():
     chosen = frame.chosen_project(opened)
     if chosen is None:
-        list_of_projects()
+        project_list.show(opened)
     else:
         one_project(chosen)

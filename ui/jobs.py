@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import streamlit as st
@@ -45,10 +46,10 @@ def active(job: Job | None) -> bool:
 
 
 @st.fragment(run_every=1.0)
-def progress(store: Store, job_id: str) -> None:
-    """The bar of a job that is under way; the page is drawn anew when it ends."""
+def progress(store: Store, job_id: str, ready: Callable[[], bool] = lambda: False) -> None:
+    """The bar of a job that is under way; the page is drawn anew when it ends or is far enough."""
     job = rows.by_id(store, job_id)
-    if not active(job):
+    if not active(job) or ready():
         st.rerun(scope="app")
     if rows.is_dead(job, now()):
         st.warning(

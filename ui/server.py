@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pandas  # noqa: F401 -- the first visitor would wait for these otherwise
 import plotly.graph_objects  # noqa: F401
+from streamlit import config
 
 from ui import cached, charts, frame  # noqa: F401
 from ui.pictures import routes
 
-__all__ = ["lifespan", "routes"]
+__all__ = ["lifespan", "refuse_strangers", "routes"]
+_HERE = ("127.0.0.1", "localhost", "::1")
+_WELCOME = "EAP_OPEN"
+
+
+def refuse_strangers() -> None:
+    """Do not start where others can reach it, unless somebody has decided so."""
+    address = str(config.get_option("server.address") or "every address")
+    if address in _HERE or os.environ.get(_WELCOME) == "yes":
+        return
+    raise SystemExit(
+        f"EAP Curator would be open to everybody who reaches {address}: it has no login, and even "
+        "with one in its pages uploads and images would be answered. Put a proxy with a login in "
+        f"front and leave the address at 127.0.0.1, or set {_WELCOME}=yes to open it as it is."
+    )
 
 
 @asynccontextmanager

@@ -106,6 +106,13 @@ def look_at(project: str | None) -> None:
         st.query_params.pop("project", None)
 
 
+def link() -> dict[str, str]:
+    """What a link to another step carries, so that it opens the same."""
+    session = current()
+    found = {name: getattr(session, name) for name in _IN_URL}
+    return {name: value for name, value in found.items() if value}
+
+
 def _changed(session: Session, name: str, value: str) -> Session:
     if name == "project":
         return replace(session, project=value, chosen=())

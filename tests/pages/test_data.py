@@ -33,7 +33,7 @@ def test_an_empty_store_offers_the_demos_and_a_new_project(store: Store) -> None
     app = visit()
     assert not app.exception
     labels = [b.label for b in app.button]
-    assert any(label.startswith("Demo with images") for label in labels)
+    assert any(label == "Try machined parts" for label in labels)
     assert "Create" in labels
     assert not projects.in_bin(store)
 
@@ -113,7 +113,7 @@ def test_a_scored_project_shows_its_health_and_leads_on(demo: Project) -> None:
     until(app, lambda a: any(b.label == "Score again" for b in a.button))
     assert any("Nothing stands in the way" in s.value for s in app.success)
     press(app, "All projects")
-    assert any(demo.name.split(":")[1].strip() in m.value for m in app.markdown)
+    assert any(demo.name.split(":")[1].strip() in b.label for b in app.button)
 
 
 def test_an_upload_can_be_removed_and_put_back(demo: Project, store: Store) -> None:
@@ -136,3 +136,27 @@ def test_images_report_what_could_not_be_used(store: Store, tmp_path: object) ->
     assert "could not be used" in said
     assert "exact copies of a normal" in said.replace("\\", "")
     assert any("bad.png" in t.value for t in app.text)
+
+
+def test_a_project_is_renamed_deleted_and_taken_back(store: Store) -> None:
+    project = projects.create(store, "Line 3", "table")
+    projects.create(store, "Line 4", "table")
+    app = visit(project=project.id)
+    app.text_input[0].set_value("Line 4")
+    press(app, "Rename")
+    assert "there is a project 'Line 4' already" in app.error[0].value.replace("\\", "")
+    app.text_input[0].set_value("Line 5")
+    press(app, "Rename")
+    assert projects.by_id(store, project.id).name == "Line 5"
+    press(app, "Delete this project")
+    assert projects.by_id(store, project.id).binned_at is not None
+    press(app, "Take back Line 5")
+    assert [one.label for one in app.button if one.label.startswith("Line")] == ["Line 4", "Line 5"]
+    assert not app.exception
+
+
+def test_a_demo_that_is_there_opens_its_review_at_once(demo: Project) -> None:
+    app = press(visit(), "Try tumour measurements")
+    assert not app.exception
+    assert app.query_params["project"] == demo.id
+    assert any("reviewed 0 of 160" in caption.value for caption in app.caption)

@@ -94,9 +94,10 @@ def how_good(found: Subject, columns: list[str]) -> None:
     st.subheader("How good is each method here?", anchor=False)
     known = truth.judgements(found.candidates, found.items, found.standing().states)
     if not known:
+        or_else = ", or add a metadata.csv in which a column named good says yes or no"
         st.info(
-            "To tell, accept some candidates and reject some in the review, or give the candidates "
-            "a column named good, with yes or no.",
+            "To tell, accept some candidates and reject some in the review"
+            + (f"{or_else}." if found.project.kind == "images" else "."),
             icon=":material/info:",
         )
         st.page_link("pages/review.py", label="Go to the review", icon=":material/rate_review:")

@@ -9,7 +9,7 @@ from eap_core.ranking import percentiles
 from eap_core.store import runs
 from eap_core.writers import csv_text
 from ui import cached, compare_charts, disputed, frame, methods, scoring_form, session, truth
-from ui.names import without_shared_folder
+from ui.names import short
 from ui.subject import Subject, subject
 
 _BARE = {"displayModeBar": False}
@@ -140,7 +140,7 @@ def all_scores(table: pd.DataFrame, columns: list[str]) -> None:
             **{name: percentiles(shown[name].to_numpy(np.float64)) for name in columns}
         )
     st.dataframe(
-        shown.assign(id=without_shared_folder(shown["id"].tolist())),
+        shown.assign(id=short(shown["id"].tolist())),
         hide_index=True,
         height=320,
         column_config={

@@ -9,7 +9,7 @@ import streamlit as st
 from eap_core.projects.plan import Plan
 from eap_core.table import Floats
 from ui import charts, frame, prior_charts, scoring_form, session, side_by_side
-from ui.names import without_shared_folder
+from ui.names import short
 from ui.prospect import LEAST, MOST, Ints, Outlook, Prospect, both_sides, in_words, prospect
 from ui.subject import Subject, subject
 
@@ -164,7 +164,7 @@ def listing(ahead: Prospect, outlook: Outlook, marked: Ints, rows: pd.DataFrame)
     st.dataframe(
         pd.DataFrame(
             {
-                "id": without_shared_folder(rows["id"].tolist()),
+                "id": short(rows["id"].tolist()),
                 "side": [_side(ahead, int(i)) for i in marked],
                 "at": [100 * ahead.first_change(int(i), outlook.rate) for i in marked],
                 "now": outlook.now[marked],

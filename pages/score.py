@@ -7,7 +7,7 @@ from eap_core.health.finding import Finding
 from eap_core.store.projects import Project
 from eap_core.writers import csv_text
 from ui import charts, frame, health, methods, run_list, scoring_form, session, store, why
-from ui.names import without_shared_folder
+from ui.names import short
 from ui.subject import Subject, subject
 
 _MARKS = {"realistic": "●", "indistinguishable": "■", "unrealistic": "▲"}
@@ -109,7 +109,7 @@ def candidates(table: pd.DataFrame) -> str | None:
     shown = table[["id", "category", "percentile", *groups, "p_y", "covered"]]
     chosen = st.dataframe(
         shown.assign(
-            id=without_shared_folder(shown["id"].tolist()),
+            id=short(shown["id"].tolist()),
             category=[f"{_MARKS[name]} {charts.WORDS[name]}" for name in shown["category"]],
             p_y=100 * shown["p_y"],
             covered=100 * shown["covered"],

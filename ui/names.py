@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def without_shared_folder(names: Sequence[str]) -> list[str]:
-    """The names without the folders that all of them lie in; a name itself always stays."""
+def short(names: Sequence[str]) -> list[str]:
+    """File names where they tell all apart, else the names without the folders that all share."""
+    last = [name.split("/")[-1] for name in names]
+    if len(set(last)) == len(names):
+        return last
     folders = [name.split("/")[:-1] for name in names]
     shared = 0
     for parts in zip(*folders, strict=False):

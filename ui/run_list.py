@@ -18,7 +18,7 @@ from eap_core.store.runs import Run
 from eap_core.store.store import Store
 from eap_core.sweep import agreement
 from ui import cached, charts, frame, methods, run_charts
-from ui.names import without_shared_folder
+from ui.names import short
 from ui.settings_words import in_words
 from ui.words import plain
 
@@ -164,7 +164,7 @@ def _moved(table: pd.DataFrame) -> None:
     st.markdown("**Moved most**")
     st.dataframe(
         moved.head(_MOVED)[["id", "change", "then", "now", "category"]].assign(
-            id=without_shared_folder(moved.head(_MOVED)["id"].tolist()),
+            id=short(moved.head(_MOVED)["id"].tolist()),
             category=[charts.WORDS[name] for name in moved.head(_MOVED)["category"]],
         ),
         hide_index=True,

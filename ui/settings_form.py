@@ -65,7 +65,6 @@ class SettingsForm:
             format_func=lambda name: DETECTORS.get(name, name),
             key=f"{self._key}.detector",
             persist_state="session",
-            required=True,
             help="It is corrected by your real anomalies and normals in any case.",
         )
 
@@ -73,7 +72,7 @@ class SettingsForm:
         now = self._given.settings.k
         fixed = self._choice(
             "How far the normal data reach",
-            ("Learned from your real anomalies", "Set by hand"),
+            ("Automatic", "Set by hand"),
             now is not None,
             "reach",
         )

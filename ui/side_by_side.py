@@ -11,7 +11,7 @@ from eap_core.store.items import Item
 from eap_core.store.store import Store
 from ui.words import plain
 
-_WIDTH = 190
+_WIDTH = 165  # two beside one another on a phone
 
 
 def neighbours(insight: Insight, item: str, items: Mapping[str, Item]) -> list[tuple[str, Item]]:

@@ -12,7 +12,7 @@ from eap_core.projects.plan import Plan
 from eap_core.scoring import column_name
 from eap_core.settings import AUTHORS
 from ui import methods
-from ui.names import without_shared_folder
+from ui.names import short
 from ui.settings_words import DETECTORS, in_words
 
 
@@ -49,9 +49,10 @@ def test_what_differs_from_the_usual_is_said(plan: Plan, words: str) -> None:
     assert in_words(plan) == words
 
 
-def test_shared_folders_are_left_out() -> None:
-    assert without_shared_folder(["a/b/c.png", "a/b/d.png"]) == ["c.png", "d.png"]
-    assert without_shared_folder(["a/b/c.png", "a/d.png"]) == ["b/c.png", "d.png"]
-    assert without_shared_folder(["a/b", "c"]) == ["a/b", "c"]
-    assert without_shared_folder(["a/b"]) == ["b"]
-    assert without_shared_folder([]) == []
+def test_names_are_as_short_as_they_can_be_told_apart() -> None:
+    assert short(["a/b/c.png", "a/d/e.png"]) == ["c.png", "e.png"]
+    assert short(["a/b/c.png", "a/d/c.png"]) == ["b/c.png", "d/c.png"]
+    assert short(["a/b/c", "a/b/d/c"]) == ["c", "d/c"]
+    assert short(["a/b", "b"]) == ["a/b", "b"]
+    assert short(["x", "x"]) == ["x", "x"]
+    assert short([]) == []

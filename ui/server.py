@@ -10,10 +10,10 @@ from typing import Any
 
 import pandas  # noqa: F401 -- the first visitor would wait for these otherwise
 import plotly.graph_objects  # noqa: F401
+from starlette.routing import Route
 from streamlit import config
 
-from ui import cached, charts, frame  # noqa: F401
-from ui.pictures import routes
+from ui import cached, charts, downloads, frame, pictures  # noqa: F401
 
 __all__ = ["lifespan", "refuse_strangers", "routes"]
 _HERE = ("127.0.0.1", "localhost", "::1")
@@ -30,6 +30,11 @@ def refuse_strangers() -> None:
         "with one in its pages uploads and images would be answered. Put a proxy with a login in "
         f"front and leave the address at 127.0.0.1, or set {_WELCOME}=yes to open it as it is."
     )
+
+
+def routes() -> list[Route]:
+    """What a browser fetches straight from the disk."""
+    return [*pictures.routes(), *downloads.routes()]
 
 
 @asynccontextmanager

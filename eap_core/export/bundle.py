@@ -7,6 +7,7 @@ and its manifest. The latter is written first: a ZIP that is there can always be
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
-from eap_core.errors import DataError, shown
+from eap_core.errors import DataError, EapError, shown
 from eap_core.export.contents import Contents, contents
 from eap_core.export.names import slug
 from eap_core.export.request import Request
@@ -27,6 +28,7 @@ from eap_core.store.failures import told_of_disk
 from eap_core.store.store import Store
 
 _DAY = 86_400
+_ID = re.compile(r"[0-9a-f-]{36}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +80,10 @@ def bundle(
 
 def bundles_of(store: Store, project: str) -> list[Bundle]:
     """The bundles of a project, latest first."""
-    found = [_described(path) for path in _folder(store, project).glob("*.zip")]
+    found = []
+    for path in _folder(store, project).glob("*.zip"):
+        with suppress(EapError, ValueError, KeyError):  # deleted meanwhile, or not made here
+            found.append(_described(path))
     return sorted(found, key=lambda each: (each.created, each.name), reverse=True)
 
 
@@ -99,6 +104,8 @@ def delete(store: Store, project: str, name: str) -> None:
 
 
 def _folder(store: Store, project: str) -> Path:
+    if not _ID.fullmatch(project):  # it may come from an address that anybody typed
+        raise DataError(f"there is no project {shown(project)} — choose one from the list")
     return store.home / "exports" / project
 
 

@@ -14,6 +14,7 @@ from eap_core.export.loading import loading
 from eap_core.export.request import FORMATS, Request
 from eap_core.export.selection import Counts, Selection
 from eap_core.export.source import Source
+from eap_core.health.finding import counted
 
 _MARKS = re.compile(r"([\\`*_{}\[\]()#+\-.!|~<>$:&])")
 _COUNTED = {
@@ -111,8 +112,8 @@ def _reviewers(source: Source, counts: Counts) -> list[str]:
     ]
     if counts.conflicts:
         lines.append(
-            f"{counts.conflicts:,} candidates were decided differently by two reviewers who had "
-            "not seen each other's decision; the later one counts"
+            f"reviewers disagree on {counted(counts.conflicts, 'candidate')} without having seen "
+            "each other's decision; the later one counts"
         )
     return ["## Reviewers", _list(lines)] if lines else []
 

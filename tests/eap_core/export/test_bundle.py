@@ -132,7 +132,7 @@ def test_the_manifest_tells_rule_settings_inputs_and_hashes(store: Store, rows: 
     assert set(listed) == set(files) - {"manifest.json"}
     for name, each in listed.items():
         assert each == {"sha256": hashlib.sha256(files[name]).hexdigest(), "size": len(files[name])}
-    assert "decided differently by two reviewers" in files["README.md"].decode()
+    assert "reviewers disagree on 1 candidate without" in files["README.md"].decode()
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -7,6 +7,7 @@ import streamlit as st
 from eap_core.projects.results import evaluator_columns
 from eap_core.ranking import percentiles
 from eap_core.store import runs
+from eap_core.store.projects import Kind
 from eap_core.writers import csv_text
 from ui import cached, compare_charts, disputed, frame, methods, scoring_form, session, truth
 from ui.names import short
@@ -37,7 +38,7 @@ def page(found: Subject) -> None:
         how_good(found, columns)
     st.subheader("Where the methods disagree", anchor=False)
     disputed.show(found, columns)
-    all_scores(found.table, columns)
+    all_scores(found.table, columns, found.project.kind)
 
 
 def progress(found: Subject) -> None:
@@ -131,7 +132,7 @@ def how_good(found: Subject, columns: list[str]) -> None:
     )
 
 
-def all_scores(table: pd.DataFrame, columns: list[str]) -> None:
+def all_scores(table: pd.DataFrame, columns: list[str], kind: Kind) -> None:
     st.subheader("All scores", anchor=False)
     raw = st.toggle("Scores as computed instead of percentiles", key="compare.raw")
     shown = table[["id", *columns]]
@@ -140,7 +141,7 @@ def all_scores(table: pd.DataFrame, columns: list[str]) -> None:
             **{name: percentiles(shown[name].to_numpy(np.float64)) for name in columns}
         )
     st.dataframe(
-        shown.assign(id=short(shown["id"].tolist())),
+        shown.assign(id=short(shown["id"].tolist(), kind)),
         hide_index=True,
         height=320,
         column_config={

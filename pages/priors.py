@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from eap_core.projects.plan import Plan
+from eap_core.store.projects import Kind
 from eap_core.table import Floats
 from ui import charts, frame, prior_charts, scoring_form, session, side_by_side
 from ui.names import short
@@ -150,7 +151,7 @@ def changing(
             for i in marked[:_PICTURES]:
                 item = found.items[found.table["item"].iloc[i]]
                 side_by_side.one(found.store, _side(ahead, int(i)), item, width=150)
-    listing(ahead, outlook, marked, rows)
+    listing(ahead, outlook, marked, rows, found.project.kind)
     if st.button(f"Review these {len(marked):,}", icon=":material/rate_review:"):
         session.choose(rows["item"].tolist())
         st.switch_page("pages/review.py")
@@ -160,11 +161,13 @@ def _side(ahead: Prospect, row: int) -> str:
     return "▼ leaves" if ahead.best[row] else "▲ enters"
 
 
-def listing(ahead: Prospect, outlook: Outlook, marked: Ints, rows: pd.DataFrame) -> None:
+def listing(
+    ahead: Prospect, outlook: Outlook, marked: Ints, rows: pd.DataFrame, kind: Kind
+) -> None:
     st.dataframe(
         pd.DataFrame(
             {
-                "id": short(rows["id"].tolist()),
+                "id": short(rows["id"].tolist(), kind),
                 "side": [_side(ahead, int(i)) for i in marked],
                 "at": [100 * ahead.first_change(int(i), outlook.rate) for i in marked],
                 "now": outlook.now[marked],

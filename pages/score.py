@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from eap_core.health.finding import Finding
-from eap_core.store.projects import Project
+from eap_core.store.projects import Kind, Project
 from eap_core.writers import csv_text
 from ui import charts, frame, health, methods, run_list, scoring_form, session, store, why
 from ui.names import short
@@ -62,7 +62,7 @@ def results(found: Subject, busy: bool) -> None:
     findings(found, busy)
     quality(table)
     next_steps()
-    chosen = candidates(table)
+    chosen = candidates(table, found.project.kind)
     if chosen is None:
         st.info("Choose a candidate in the table to see why it has its score.")
     else:
@@ -102,14 +102,14 @@ def next_steps() -> None:
         st.page_link("pages/map.py", label="See all on the map", icon=":material/scatter_plot:")
 
 
-def candidates(table: pd.DataFrame) -> str | None:
+def candidates(table: pd.DataFrame, kind: Kind) -> str | None:
     """All candidates, best first; the item that is chosen."""
     st.subheader("Candidates", anchor=False)
     groups = [name for name in _GROUPS if name in table]
     shown = table[["id", "category", "percentile", *groups, "p_y", "covered"]]
     chosen = st.dataframe(
         shown.assign(
-            id=short(shown["id"].tolist()),
+            id=short(table["id"].tolist(), kind),
             category=[f"{_MARKS[name]} {charts.WORDS[name]}" for name in shown["category"]],
             p_y=100 * shown["p_y"],
             covered=100 * shown["covered"],

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from eap_core.category import CATEGORIES
+from eap_core.category import CATEGORIES, INDISTINGUISHABLE, REALISTIC, UNREALISTIC
 from eap_core.table import Floats
 from ui.charts import COLOURS, WORDS
 from ui.prospect import Prospect
 
 MOST_LINES = 300
 MOST_MARKED = 12
+_DASHES = {REALISTIC: "solid", INDISTINGUISHABLE: "dot", UNREALISTIC: "dashdot"}
 _ENTERS, _LEAVES, _LINE = "#0072B2", "#D55E00", "#808080"
 
 
@@ -27,7 +28,7 @@ def curves(found: Prospect, rate: float, marked: Sequence[int], by_place: bool) 
     figure = go.Figure()
     for category in CATEGORIES:
         own = [i for i in drawn if found.table["category"].iloc[i] == category]
-        _bundle(figure, x, values[:, own], COLOURS[category], WORDS[category])
+        _bundle(figure, x, values[:, own], category)
     cut = (
         np.full(len(x), 100 * (1 - found.sweep.top / count))
         if by_place
@@ -56,15 +57,15 @@ def curves(found: Prospect, rate: float, marked: Sequence[int], by_place: bool) 
     return figure
 
 
-def _bundle(figure: go.Figure, x: Floats, lines: Floats, colour: str, name: str) -> None:
+def _bundle(figure: go.Figure, x: Floats, lines: Floats, category: str) -> None:
     """Many lines as one trace, with gaps between them."""
     gap = np.full((1, lines.shape[1]), np.nan)
     figure.add_scatter(
         x=np.tile(np.append(x, np.nan), lines.shape[1]),
         y=np.concatenate([lines, gap]).T.ravel(),
         mode="lines",
-        name=name,
-        line={"color": colour, "width": 1},
+        name=WORDS[category],
+        line={"color": COLOURS[category], "width": 1, "dash": _DASHES[category]},
         opacity=0.35,
         hoverinfo="skip",
     )

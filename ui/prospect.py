@@ -14,6 +14,12 @@ from eap_core.table import Floats
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.intp]
+_CHANGES = (
+    (0.95, "hardly changes"),
+    (0.8, "changes a little"),
+    (0.5, "changes noticeably"),
+    (-1.1, "changes a lot"),
+)
 LEAST, MOST = 0.005, 0.495
 GRID = tuple(float(rate) for rate in np.round(np.linspace(0.01, 0.49, 25), 2))
 
@@ -88,15 +94,7 @@ def in_words(found: Sweep) -> str:
     """How much hangs on the prior, in a sentence."""
     kept = round(float(found.overlap.min()) * found.top)
     worst = float(found.kendall.min())
-    order = (
-        "hardly changes"
-        if worst >= 0.95
-        else "changes a little"
-        if worst >= 0.8
-        else "changes noticeably"
-        if worst >= 0.5
-        else "changes a lot"
-    )
+    order = next(words for least, words in _CHANGES if worst >= least)
     stay = (
         f"all of the best {found.top:,} stay"
         if kept == found.top

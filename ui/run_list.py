@@ -13,7 +13,7 @@ from eap_core.projects.plan import Plan
 from eap_core.projects.state import state_of
 from eap_core.ranking import best_first
 from eap_core.store import runs
-from eap_core.store.projects import Project
+from eap_core.store.projects import Kind, Project
 from eap_core.store.runs import Run
 from eap_core.store.store import Store
 from eap_core.sweep import agreement
@@ -122,7 +122,9 @@ def _compared(store: Store, project: Project, found: Sequence[Run], number: dict
     )
     if asked is not None:
         _differences(
-            _table(store, project, project.current_run), _table(store, project, others[asked].id)
+            _table(store, project, project.current_run),
+            _table(store, project, others[asked].id),
+            project.kind,
         )
 
 
@@ -130,7 +132,7 @@ def _table(store: Store, project: Project, run: str) -> pd.DataFrame:
     return cached.scores(run, state_of(store, project.id), runs.score_names(store, run))
 
 
-def _differences(now: pd.DataFrame, then: pd.DataFrame) -> None:
+def _differences(now: pd.DataFrame, then: pd.DataFrame, kind: Kind) -> None:
     found = difference(now, then)
     if found is None:
         st.info("The two runs have fewer than two candidates in common.", icon=":material/info:")
@@ -152,10 +154,10 @@ def _differences(now: pd.DataFrame, then: pd.DataFrame) -> None:
         alt="Each candidate's quality percentile in the other run and in the current one",
         key="runs.scatter",
     )
-    _moved(found.table)
+    _moved(found.table, kind)
 
 
-def _moved(table: pd.DataFrame) -> None:
+def _moved(table: pd.DataFrame, kind: Kind) -> None:
     moved = table.assign(change=table["now"] - table["then"])
     moved = moved[moved["change"] != 0].sort_values("change", key=abs, ascending=False)
     if moved.empty:
@@ -164,7 +166,7 @@ def _moved(table: pd.DataFrame) -> None:
     st.markdown("**Moved most**")
     st.dataframe(
         moved.head(_MOVED)[["id", "change", "then", "now", "category"]].assign(
-            id=short(moved.head(_MOVED)["id"].tolist()),
+            id=short(moved.head(_MOVED)["id"].tolist(), kind),
             category=[charts.WORDS[name] for name in moved.head(_MOVED)["category"]],
         ),
         hide_index=True,

@@ -3,6 +3,10 @@
 // and attributes alone.
 
 const PICKED_MS = 150; // picks that follow each other are sent as one
+const RETRY_MS = 4000;
+// By project, decisions of which Python has not said that they are saved. Here and not in a gallery,
+// which Streamlit may take away and put back at any time.
+const unsaved = new Map();
 const WORDS = { accept: "accepted", reject: "rejected" };
 const ICONS = {
   undecided: "M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16zm0 2a6 6 0 1 1 0 12 6 6 0 0 1 0-12z",
@@ -30,7 +34,7 @@ class Gallery {
     this.nodes = new Map(); // item → its card
     this.cards = [];
     this.picked = new Set(); // on this page
-    this.pending = []; // decisions of which Python has not said that they are saved
+    this.number = Date.now(); // of the last message: one sent again must differ to be heard
     this.at = 0;
     this.anchor = 0;
     this.list = element("div", "cards");
@@ -53,6 +57,14 @@ class Gallery {
     this.list.addEventListener("mousedown", (event) => event.shiftKey && event.preventDefault());
   }
 
+  get pending() {
+    return unsaved.get(this.data.project) ?? [];
+  }
+
+  set pending(entries) {
+    unsaved.set(this.data.project, entries);
+  }
+
   // ---- what the server says -------------------------------------------------------------------
 
   receive(data) {
@@ -70,6 +82,7 @@ class Gallery {
     this.at = Math.max(0, Math.min(this.at, this.cards.length - 1));
     this.anchor = Math.min(this.anchor, this.at);
     this.draw();
+    if (this.pending.length && !this.retry) this.send(); // another gallery had them
     if (inside && !same) this.node(this.at)?.focus({ preventScroll: true });
   }
 
@@ -210,18 +223,29 @@ class Gallery {
     const picked = this.picked.size > 0;
     const items = picked ? [...this.picked] : [focused.id];
     clearTimeout(this.timer);
-    this.pending.push({
+    const entry = {
       uuid: uuid(),
       verdict,
       items,
       picked,
       shown: [...this.nodes.keys()],
       seen: this.data.seen,
-    });
+    };
+    this.pending = [...this.pending, entry];
     this.voice.textContent = `${items.length === 1 ? this.nodes.get(items[0]).querySelector(".name").textContent : items.length} ${WORDS[verdict]}`;
     this.draw();
-    this.tell("decided", this.pending);
+    this.send();
     if (!picked) this.go(this.at + 1, false);
+  }
+
+  // Until the server says that all is saved, also when it failed or was away.
+  send() {
+    clearTimeout(this.retry);
+    this.retry = null;
+    if (!this.pending.length || !this.root.isConnected) return;
+    this.number += 1;
+    this.tell("decided", { number: this.number, entries: this.pending });
+    this.retry = setTimeout(() => this.send(), RETRY_MS);
   }
 
   open(place) {

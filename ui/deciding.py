@@ -66,7 +66,8 @@ def decided_in_gallery(view: View, state: object) -> None:
         outcome = _tried(view, items, entry["verdict"], entry["seen"], entry["uuid"])
         if outcome is None:
             break
-        _tell(outcome)
+        if outcome.count > 1 or outcome.conflicts:  # a single one is seen on its card
+            _tell(outcome)
         if entry["picked"]:
             dropped |= picks.drop_cards(view.subject.run.id)
     _draw_anew(view, dropped)
@@ -75,7 +76,8 @@ def decided_in_gallery(view: View, state: object) -> None:
 def entries(state: object) -> list[dict[str, Any]]:
     """The decisions that a browser sent, without those that are none."""
     sent = cast(Any, state).get("decided") if isinstance(state, dict) else None
-    return [entry for entry in sent or [] if _is_entry(entry)] if isinstance(sent, list) else []
+    found = sent.get("entries") if isinstance(sent, dict) else None
+    return [entry for entry in found if _is_entry(entry)] if isinstance(found, list) else []
 
 
 def saved_batches(standing: Standing) -> frozenset[str | None]:

@@ -44,6 +44,7 @@ def show(
     result = _component(
         key=KEY,
         data={
+            "project": view.subject.project.id,
             "kind": view.subject.project.kind,
             "cards": cards,
             "picked": [each["id"] for each in cards if each["id"] in picked],

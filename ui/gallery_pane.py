@@ -17,7 +17,8 @@ from ui.picks import Picks
 @st.fragment(key=picks.GALLERY)
 def show(view: View, sort: str, size: int) -> None:
     """Drawn anew for a decision, a page or a lasso, without the map."""
-    deciding.say()
+    with st.container():  # always there, so that a message moves nothing below it to a new place
+        deciding.say()
     standing = view.subject.standing()
     chosen = picks.of_run(view.subject.run.id)
     rows = view.rows(standing, chosen, sort)

@@ -1,0 +1,264 @@
+"""The gallery and the map in a real browser: lasso, keys, batches, undo, a full disk."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from eap_core.projects.given import Given
+from eap_core.projects.intake import take
+from eap_core.projects.plan import Plan
+from eap_core.projects.scored import score_project
+from eap_core.review import ItemState, fold
+from eap_core.store import projects
+from eap_core.store.decisions import log
+from eap_core.store.items import items_of
+from eap_core.store.opening import open_store
+from eap_core.store.store import Store
+from tests.browser.app_server import AppServer
+from tests.eap_core.projects.conftest import archive, picture, table_text
+
+WAIT = 60_000
+CANDIDATES = 40
+HOSTILE = '<img src=x onerror="alert(1)">'
+
+
+@pytest.fixture
+def behind(running: AppServer) -> Iterator[Store]:
+    """The server's own store, seen from behind."""
+    opened = open_store(running.home)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def project(behind: Store, tmp_path: Path) -> str:
+    """A scored table of its own for each test."""
+    made = projects.create(behind, f"rows {time.monotonic_ns()}", "table").id
+    for target, rows, seed, shift in (
+        ("normal", 80, 1, 0.0),
+        ("anomaly", 5, 2, 3.0),
+        ("candidate", CANDIDATES, 3, 2.0),
+    ):
+        file = tmp_path / f"{target}.csv"
+        file.write_text(table_text(rows, seed, shift, generator="drawn"))
+        take(behind, made, [Given.at(file)], target)  # type: ignore[arg-type]
+    score_project(behind, made, Plan())
+    return made
+
+
+def opened(
+    browser: Browser, server: str, project: str, more: str = "", size: tuple[int, int] = (1440, 900)
+) -> Page:
+    page = browser.new_page(viewport={"width": size[0], "height": size[1]})
+    page.goto(f"{server}/map?project={project}&reviewer=Ada{more}")
+    expect(cards(page).first).to_be_visible(timeout=WAIT)
+    expect(plot(page)).to_be_visible(timeout=WAIT)
+    return page
+
+
+def cards(page: Page) -> Locator:
+    return page.get_by_role("option")
+
+
+def plot(page: Page) -> Locator:
+    return page.locator("[data-testid=stPlotlyChart] .nsewdrag").first
+
+
+def draw_around(page: Page, left: float, top: float, right: float, bottom: float) -> None:
+    """With the mouse, as shares of the map."""
+    page.wait_for_timeout(500)  # Plotly listens a little after it is seen
+    box = plot(page).bounding_box()
+    assert box is not None
+    for i, (x, y) in enumerate(
+        [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)]
+    ):
+        at = box["x"] + x * box["width"], box["y"] + y * box["height"]
+        page.mouse.move(*at, steps=1 if i == 0 else 6)
+        if i == 0:
+            page.mouse.down()
+    page.mouse.up()
+
+
+def states(store: Store, project: str) -> dict[str, ItemState]:
+    names = {item.id: item.name for item in items_of(store, project)}
+    return {names[item]: state for item, state in fold(log(store, project)).items()}
+
+
+def names(page: Page) -> list[str]:
+    return page.locator(".card .name").all_inner_texts()
+
+
+def said(page: Page, text: str) -> None:
+    expect(page.get_by_text(text).first).to_be_visible(timeout=WAIT)
+
+
+def test_what_is_drawn_around_is_shown_rejected_and_taken_back_in_one_step(
+    browser: Browser, server: str, project: str, behind: Store
+) -> None:
+    page = opened(browser, server, project)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    all_names = names(page)
+    assert len(all_names) == CANDIDATES
+    draw_around(page, 0.02, 0.02, 0.98, 0.5)
+    said(page, "drawn around on the map")
+    inside = names(page)
+    assert 0 < len(inside) < CANDIDATES
+    page.get_by_role("button", name=f"Reject {len(inside)}").click()
+    page.get_by_text("Too subtle").click()
+    said(page, f"{len(inside)} rejected")
+    said(page, f"reviewed {len(inside)} of {CANDIDATES}")
+    found = states(behind, project)
+    assert sorted(found) == sorted(inside)
+    assert {(state.verdict, state.reason) for state in found.values()} == {("reject", "too_subtle")}
+    assert len({row.batch for row in log(behind, project)}) == 1
+    expect(page.locator(".badge.rejected")).to_have_count(len(inside))
+    page.get_by_role("button", name="Undo").click()
+    said(page, f"reviewed 0 of {CANDIDATES}")
+    assert {state.verdict for state in states(behind, project).values()} == {None}
+    page.get_by_role("button", name="Show all").click()
+    expect(cards(page)).to_have_count(CANDIDATES, timeout=WAIT)
+    assert names(page) == all_names
+    assert errors == []
+    page.close()
+
+
+def test_picked_cards_are_ringed_and_what_was_drawn_around_stays(
+    browser: Browser, server: str, project: str
+) -> None:
+    page = opened(browser, server, project)
+    draw_around(page, 0.02, 0.02, 0.98, 0.5)
+    said(page, "drawn around on the map")
+    inside = len(names(page))
+    cards(page).first.click()
+    said(page, f"1 picked of {inside}")
+    said(page, "picked in the gallery")
+    expect(page.locator(".selectionlayer path").first).to_be_attached()
+    draw_around(page, 0.04, 0.6, 0.96, 0.98)  # not on the old outline, which would be moved
+    said(page, "drawn around on the map")
+    expect(page.get_by_text("picked of")).to_have_count(0)
+    page.close()
+
+
+def test_everything_in_the_gallery_is_done_with_keys(
+    browser: Browser, server: str, project: str, behind: Store
+) -> None:
+    page = opened(browser, server, project)
+    shown = names(page)
+    page.keyboard.press("a")  # not in the gallery: nothing
+    cards(page).first.focus()
+    for key in ("ArrowRight", "Space", "Shift+ArrowRight", "Shift+ArrowRight"):
+        page.keyboard.press(key)
+    expect(page.locator('[aria-selected="true"]')).to_have_count(3)
+    said(page, f"3 picked of {CANDIDATES}")
+    assert log(behind, project) == []
+    page.keyboard.press("x")
+    said(page, f"reviewed 3 of {CANDIDATES}")
+    expect(page.locator('[aria-selected="true"]')).to_have_count(0)
+    page.keyboard.press("Home")
+    for _ in range(4):
+        page.keyboard.press("a")  # the focused one, and on to the next
+        page.wait_for_timeout(40)
+    said(page, f"reviewed 4 of {CANDIDATES}")
+    found = states(behind, project)
+    assert [found[name].verdict for name in shown[:4]] == ["accept"] * 4
+    page.keyboard.press("End")
+    expect(cards(page).last).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator(".stage h3").first).not_to_have_text("", timeout=WAIT)
+    assert "/review" in page.url
+    said(page, shown[-1])
+    page.close()
+
+
+def test_a_range_is_picked_with_the_mouse_and_reviewed(
+    browser: Browser, server: str, project: str
+) -> None:
+    page = opened(browser, server, project)
+    cards(page).nth(1).click()
+    cards(page).nth(5).click(modifiers=["Shift"])
+    expect(page.locator('[aria-selected="true"]')).to_have_count(5)
+    said(page, "5 picked")
+    with page.expect_download() as started:
+        page.get_by_role("button", name="Export these").click()
+    lines = started.value.path().read_text().splitlines()
+    assert len(lines) == 6
+    assert lines[0].endswith("decision,reason,reviewer")
+    page.get_by_role("button", name="Review these").click()
+    expect(page.locator(".stage .place")).to_have_text("1 of 5", timeout=WAIT)
+    page.close()
+
+
+def test_a_full_disk_is_said_and_what_was_decided_is_saved_when_there_is_room(
+    browser: Browser, running: AppServer, project: str, behind: Store
+) -> None:
+    page = opened(browser, running.address, project)
+    pid, unlimited = running.process.pid, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    try:
+        cards(page).first.focus()
+        page.keyboard.press("a")
+        page.keyboard.press("x")
+        said(page, "not saved")
+        expect(page.locator(".badge.saving")).to_have_count(2)
+        assert log(behind, project) == []
+    finally:
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, unlimited)
+    said(page, f"reviewed 2 of {CANDIDATES}")
+    expect(page.get_by_text("not saved")).to_have_count(0)
+    assert [row.verdict for row in log(behind, project)] == ["accept", "reject"]
+    page.close()
+
+
+def test_hostile_names_are_shown_as_text(
+    browser: Browser, server: str, behind: Store, tmp_path: Path
+) -> None:
+    made = projects.create(behind, f"images {time.monotonic_ns()}", "images").id
+    members = {f"good/{i}.png": picture(i) for i in range(8)}
+    members |= {f"generated/{HOSTILE}/{i} {HOSTILE}.png": picture(20 + i) for i in range(3)}
+    take(behind, made, [Given.at(archive(tmp_path / "all.zip", members))])
+    score_project(behind, made, Plan())
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    dialogs: list[str] = []
+    page.on("dialog", lambda dialog: dialogs.append(dialog.message))
+    page.goto(f"{server}/map?project={made}&reviewer={HOSTILE}")
+    expect(cards(page)).to_have_count(3, timeout=WAIT)
+    expect(page.locator(".card img")).to_have_count(3)
+    expect(page.locator(".card img").first).to_have_js_property("complete", True)
+    assert all(HOSTILE in (card.get_attribute("aria-label") or "") for card in cards(page).all())
+    expect(plot(page)).to_be_visible(timeout=WAIT)
+    box = plot(page).bounding_box()
+    assert box is not None
+    for i in range(12):  # over the points, so that their names are shown
+        at = box["x"] + box["width"] * (i + 0.5) / 12, box["y"] + box["height"] / 2
+        page.mouse.move(*at, steps=4)
+    assert dialogs == []
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_has_everything_within_reach_of_a_thumb(
+    browser: Browser, server: str, project: str, scheme: str
+) -> None:
+    page = browser.new_page(
+        viewport={"width": 390, "height": 844},
+        color_scheme=scheme,  # type: ignore[arg-type]
+    )
+    page.goto(f"{server}/map?project={project}&reviewer=Ada")
+    expect(cards(page)).to_have_count(CANDIDATES, timeout=WAIT)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    cards(page).nth(2).click()
+    said(page, "1 picked")
+    box = cards(page).nth(2).bounding_box()
+    assert box is not None
+    assert min(box["width"], box["height"]) >= 44
+    page.get_by_role("button", name="Filter").click()
+    page.get_by_text("Accepted", exact=True).click()
+    said(page, "No candidate matches")
+    page.close()

@@ -1,0 +1,154 @@
+"""The gallery and map, run as Streamlit runs it; what its cards do is tested in a browser."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import uuid4
+
+from streamlit.testing.v1 import AppTest
+
+from eap_core.review import Decision, fold
+from eap_core.store import projects, runs
+from eap_core.store.decisions import append, log
+from eap_core.store.items import remove_upload, uploads_of
+from eap_core.store.projects import Project
+from eap_core.store.store import Store
+from tests.pages.conftest import visit
+
+PAGE = "pages/map.py"
+
+
+def cards(app: AppTest) -> dict[str, Any]:
+    """What the page gives to the browser."""
+    found = [one for one in app.main if one.type == "bidi_component"]
+    assert len(found) == 1
+    data: dict[str, Any] = json.loads(found[0].proto.json)
+    return data
+
+
+def says(app: AppTest, text: str) -> bool:
+    return any(text in one.value for one in (*app.markdown, *app.caption, *app.info))
+
+
+def verdicts(store: Store, project: str) -> list[str]:
+    return sorted(str(state.verdict) for state in fold(log(store, project)).values())
+
+
+def test_without_scores_it_says_where_to_go(store: Store) -> None:
+    for project in (None, projects.create(store, "rows", "table").id):
+        app = visit(PAGE, project)
+        assert not app.exception
+        assert any("first" in info.value for info in app.info)
+
+
+def test_the_demo_is_a_gallery_of_48_best_first_beside_a_map(demo: Project) -> None:
+    app = visit(PAGE, demo.id)
+    assert not app.exception
+    data = cards(app)
+    assert len(data["cards"]) == 48
+    figures = [card["percentile"] for card in data["cards"]]
+    assert figures == sorted(figures, reverse=True)
+    first = data["cards"][0]
+    assert (first["state"], first["picture"], len(first["features"])) == ("undecided", None, 3)
+    assert len([one for one in app.main if one.type == "plotly_chart"]) == 1
+    assert says(app, "Near and far on this map are not quality")
+    assert says(app, "160 candidates")
+
+
+def test_filters_sorts_and_pages_from_a_link(demo: Project) -> None:
+    app = visit(PAGE, demo.id, category="Looks normal", sort="By name", cards="24")
+    assert not app.exception
+    data = cards(app)
+    assert {card["category"] for card in data["cards"]} == {"looks normal"}
+    names = [card["name"] for card in data["cards"]]
+    assert (len(names), names) == (24, sorted(names, key=str.casefold))
+    app.text_input(key="find").set_value(names[0]).run()
+    assert [card["name"] for card in cards(app)["cards"]] == [names[0]]
+    app.text_input(key="find").set_value("nothing is called so").run()
+    assert says(app, "No candidate matches")
+    app.button(key="map.clear_filter_here").click().run()
+    assert not app.exception
+    assert says(app, "160 candidates")
+    assert app.text_input(key="find").value == ""
+
+
+def test_the_threshold_accepts_what_is_undecided_and_undo_takes_all_back(
+    demo: Project, store: Store
+) -> None:
+    best = cards(visit(PAGE, demo.id))["cards"][0]["id"]
+    append(store, demo.id, [Decision(str(uuid4()), best, "reject", "Ada")])
+    app = visit(PAGE, demo.id, reviewer="Bo", threshold="75")
+    assert says(app, "Accept from percentile 75: **40** candidates, of which 0 near-duplicates, ")
+    assert says(app, "1 already rejected, 0 already accepted; ")
+    assert app.button(key="map.accept_above").label == "Accept these 39"
+    app.button(key="map.accept_above").click().run()
+    assert not app.exception
+    assert verdicts(store, demo.id) == ["accept"] * 39 + ["reject"]
+    assert len({row.batch for row in log(store, demo.id)[1:]}) == 1
+    assert says(app, "reviewed 40 of 160 · accepted 39")
+    assert app.button(key="map.accept_above").disabled
+    app.button(key="map.undo").click().run()
+    assert verdicts(store, demo.id) == ["None"] * 39 + ["reject"]
+    assert says(app, "reviewed 1 of 160 · accepted 0")
+    assert app.button(key="map.undo").disabled  # what somebody else decided is theirs to undo
+
+
+def test_all_that_match_are_picked_and_rejected_with_a_reason(demo: Project, store: Store) -> None:
+    app = visit(PAGE, demo.id, reviewer="Bo", category="Too far from the data")
+    assert app.button(key="map.accept").disabled
+    app.button(key="map.pick_all").click().run()
+    data = cards(app)
+    matching = len(data["picked"]) + data["elsewhere"]
+    assert 0 < matching < 160
+    assert says(app, f"**{matching} picked**")
+    app.menu_button(key="map.reject").click("artefact").run()
+    assert not app.exception
+    rows = log(store, demo.id)
+    assert {(row.verdict, row.reason, row.reviewer) for row in rows} == {
+        ("reject", "artefact", "Bo")
+    }
+    assert len(rows) == matching
+    assert cards(app)["picked"] == []
+    assert {card["state"] for card in cards(app)["cards"]} == {"rejected"}
+    assert [toast.value for toast in app.toast] == [f"{matching} rejected\\. Undo takes it back\\."]
+
+
+def test_a_project_gone_meanwhile_is_said_and_nothing_is_saved(demo: Project, store: Store) -> None:
+    app = visit(PAGE, demo.id)
+    projects.to_bin(store, demo.id)
+    app.button(key="map.accept_above").click().run()
+    assert not app.exception
+    assert len(app.error) == 1
+    projects.from_bin(store, demo.id)
+    assert log(store, demo.id) == []
+    app.button(key="map.accept_above").click().run()
+    assert not app.error
+    assert len(log(store, demo.id)) == 32
+
+
+def test_an_older_run_without_insight_offers_to_make_the_map(demo: Project, store: Store) -> None:
+    for file in (store.home / "cache").rglob("*.npz"):
+        file.unlink()
+    app = visit(PAGE, demo.id)
+    assert not app.exception
+    assert says(app, "This scoring has no map")
+    assert app.button(key="map.make").label == "Make the map"
+    assert cards(app)["cards"][0]["features"] == []
+
+
+def test_without_its_candidates_the_page_still_stands(demo: Project, store: Store) -> None:
+    for upload in uploads_of(store, demo.id):
+        remove_upload(store, demo.id, upload.id)
+    app = visit(PAGE, demo.id)
+    assert not app.exception
+    assert says(app, "No candidate matches")
+    assert len(runs.runs_of(store, demo.id)) == 1
+
+
+def test_a_link_with_nonsense_shows_everything(demo: Project) -> None:
+    app = visit(
+        PAGE, demo.id, category="x", stands="<b>", sort="7", percentile="9,z", threshold="a"
+    )
+    assert not app.exception
+    assert says(app, "160 candidates")

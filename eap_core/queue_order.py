@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from eap_core.errors import SettingsError, shown
 from eap_core.evaluators import EVALUATORS
@@ -28,7 +29,7 @@ ORDERS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def evaluator_columns(frame: pd.DataFrame) -> list[str]:
+def evaluator_columns(frame: Container[Hashable]) -> list[str]:
     """The columns of the evaluators that the table has, EAP first."""
     return [name for name in map(column_name, EVALUATORS) if name in frame]
 
@@ -38,7 +39,7 @@ def ordered(
     order: str,
     *,
     threshold: float = 80.0,
-    diverse: Sequence[int] | None = None,
+    diverse: Sequence[int] | npt.NDArray[np.intp] | None = None,
     seed: int = 0,
 ) -> list[int]:
     """The positions of the table's rows in one of the orders; ties are best first, then by id.

@@ -31,12 +31,14 @@ def twins(problem: Problem, ranks: Ints) -> Ints:
 
 
 def typical_distance(normals: Floats) -> float:
-    """The median distance from a normal to its nearest other normal, copies left aside."""
+    """The median distance from a normal to its nearest different normal."""
+    normals = np.unique(normals, axis=0)
+    if len(normals) < 2:
+        return 0.0
     chosen = normals[:: -(-len(normals) // _SAMPLE)]
     distances = SquaredDistances(chosen, normals, visited_again=False)
     nearest = np.concatenate(list(distances.map(lambda _, block: kth_smallest(block, 1))))
-    positive = nearest[nearest > 0]
-    return float(np.sqrt(np.median(positive))) if len(positive) else 0.0
+    return float(np.sqrt(np.median(nearest)))
 
 
 def alike(

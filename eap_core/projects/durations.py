@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from types import MappingProxyType
 
 from eap_core.progress import Progress, part_of
+from eap_core.settings import Settings
 
 _EACH_IMAGE = 0.06  # seconds; a table is read at once
+_EACH_DETECTOR = 0.15
 _UMAP_AT_LEAST = 3.0  # to load what it needs
 # Seconds for 2,000 training rows of 64 columns and 2,000 candidates on two cores, by evaluator or
-# step; twice the rows take four times as long. Whatever is not named takes next to nothing.
+# step, EAP over 100 subsets; twice the rows take four times as long. Whatever is not named takes
+# next to nothing.
 _SECONDS = MappingProxyType(
     {
         "eap": 5.0,
@@ -27,7 +30,7 @@ _SECONDS = MappingProxyType(
         "knn_shap": 0.6,
     }
 )
-_NEXT_TO_NOTHING = 0.02
+_NEXT_TO_NOTHING, _SUBSETS = 0.02, 101
 
 
 def reading(images: int) -> float:
@@ -35,9 +38,12 @@ def reading(images: int) -> float:
     return 0.3 + _EACH_IMAGE * images
 
 
-def working(step: str, training: int, candidates: int) -> float:
+def working(step: str, settings: Settings, training: int, candidates: int) -> float:
     """Seconds that a step takes on so many rows."""
     found = _SECONDS.get(step, _NEXT_TO_NOTHING) * training * (training + candidates) / 8e6
+    if step == "eap":
+        fitting = _EACH_DETECTOR * settings.subsets if settings.refit else 0.0
+        found = fitting + found * (settings.subsets + 1) / _SUBSETS
     return _NEXT_TO_NOTHING + found + (_UMAP_AT_LEAST if step == "umap" else 0.0)
 
 

@@ -14,7 +14,7 @@ from eap_core.evaluators import EVALUATORS
 from eap_core.health.finding import Finding, gravest_first
 from eap_core.health.scored import scored_findings
 from eap_core.progress import Cancelled, Progress, silent
-from eap_core.projects.contents import Prepared, prepared
+from eap_core.projects.contents import Prepared, feature_cache, prepared
 from eap_core.projects.durations import reading, stretches, working
 from eap_core.projects.insight import insight_of, make_insight
 from eap_core.projects.maps import has_map, make_map
@@ -60,7 +60,7 @@ def score_project(
         complete_run(store, done.id, progress)
         return runs.by_id(store, done.id)
     later = ["umap", *names[1:]]
-    read, *steps = _stretches(store, project, [*_FIRST, *later], progress)
+    read, *steps = _stretches(store, project, plan, [*_FIRST, *later], progress)
     work = _begun(store, project, plan, read, token)
     _first_figures(work, steps)
     for step, share in zip(later, steps[len(_FIRST) :], strict=True):
@@ -82,8 +82,8 @@ def complete_run(
     missing = missing_of(store, run, evaluators)
     if not missing:
         return
-    read, *steps = _stretches(store, run.project, missing, progress)
     plan = Plan.from_record(dict(run.settings))
+    read, *steps = _stretches(store, run.project, plan, missing, progress)
     ready = prepared(store, run.project, plan, read)
     if ready.problem.fingerprint != run.fingerprint:
         raise DataError(
@@ -107,14 +107,21 @@ def missing_of(store: Store, run: Run, asked: Sequence[str] = ()) -> list[str]:
 
 
 def _stretches(
-    store: Store, project: str, steps: Sequence[str], progress: Progress
+    store: Store, project: str, plan: Plan, steps: Sequence[str], progress: Progress
 ) -> list[Progress]:
     """For reading the data, then for each step."""
     counts = Counter(item.role for item in items_of(store, project))
     candidates, training = counts["candidate"], counts["normal"] + counts["anomaly"]
-    images = projects.by_id(store, project).kind == "images"
-    seconds = [working(step, training, candidates) for step in steps]
-    return stretches(progress, [reading(counts.total() if images else 0), *seconds])
+    unseen = 0
+    if projects.by_id(store, project).kind == "images":
+        # Of how many the features are known cannot be told quickly: as many as have been kept.
+        unseen = max(0, training + candidates - _kept_features(store))
+    seconds = [working(step, plan.settings, training, candidates) for step in steps]
+    return stretches(progress, [reading(unseen), *seconds])
+
+
+def _kept_features(store: Store) -> int:
+    return sum(1 for _ in feature_cache(store).folder.glob("*/*.bin"))
 
 
 def _begun(store: Store, project: str, plan: Plan, progress: Progress, token: str | None) -> _Work:

@@ -34,7 +34,8 @@ def keep(path: Path, arrays: Arrays) -> None:
 def kept(path: Path) -> dict[str, npt.NDArray[Any]] | None:
     """The arrays, read-only; None where there are none or they are damaged."""
     try:
-        with np.load(path, allow_pickle=False) as found:
+        # Read first: numpy leaves a damaged file open.
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as found:
             arrays = dict(found)
         digest = arrays.pop(_DIGEST).tobytes()
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):

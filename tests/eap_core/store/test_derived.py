@@ -1,0 +1,75 @@
+"""What can be computed again is kept whole, or counts as absent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eap_core.errors import DataError
+from eap_core.store import derived
+
+ARRAYS = {"a": np.arange(6.0).reshape(2, 3), "b": np.array(3), "none": np.zeros((0, 2))}
+
+
+def test_arrays_come_back_as_they_were(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "x.npz"
+    assert derived.kept(path) is None
+    derived.keep(path, ARRAYS)
+    found = derived.kept(path)
+    assert found is not None
+    assert list(found) == list(ARRAYS)
+    for name, array in ARRAYS.items():
+        assert (found[name].dtype, found[name].tolist()) == (array.dtype, array.tolist())
+        assert not found[name].flags.writeable
+    assert [each.name for each in path.parent.iterdir()] == ["x.npz"]
+
+
+@pytest.mark.parametrize("place", [0.02, 0.2, 0.4, 0.6, 0.8, 0.99])
+def test_damage_counts_as_absence(tmp_path: Path, place: float) -> None:
+    path = tmp_path / "x.npz"
+    derived.keep(path, ARRAYS)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(place * len(whole))])
+    assert derived.kept(path) is None
+    data = bytearray(whole)
+    at = whole.index(np.float64(4.0).tobytes())
+    data[at + 6] ^= 1
+    path.write_bytes(data)
+    assert derived.kept(path) is None
+    path.write_bytes(b"")
+    assert derived.kept(path) is None
+
+
+def test_arrays_of_another_origin_are_not_believed(tmp_path: Path) -> None:
+    np.savez(tmp_path / "bare.npz", a=np.arange(3))
+    assert derived.kept(tmp_path / "bare.npz") is None
+    odd = np.array([{"a": 1}], dtype=object)
+    np.savez(tmp_path / "pickled.npz", a=odd, sha256=np.zeros(32, dtype=np.uint8))
+    assert derived.kept(tmp_path / "pickled.npz") is None
+
+
+def test_nothing_that_could_not_be_read_again_is_written(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="allow_pickle"):
+        derived.keep(tmp_path / "x.npz", {"a": np.array([{}], dtype=object)})
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="a file is there where a folder is needed"):
+        derived.keep(tmp_path / "file" / "x.npz", ARRAYS)
+
+
+def test_no_id_leads_out_of_the_folder(tmp_path: Path) -> None:
+    for name in ("../../x", "a/b", "", "..", "x" * 5000, "*"):
+        path = derived.insight_file(tmp_path, name)
+        assert path.parent == tmp_path / "cache" / "runs"
+        assert len(path.name) < 90
+        assert derived.map_file(tmp_path, name, "pca").parent == tmp_path / "cache" / "maps"
+
+
+def test_the_files_of_a_run_are_its_own(tmp_path: Path) -> None:
+    for name in ("pca-1", "umap-0-1"):
+        derived.keep(derived.map_file(tmp_path, "abc", name), ARRAYS)
+    derived.keep(derived.map_file(tmp_path, "abcd", "pca-1"), ARRAYS)
+    found = {path.name for path in derived.files_of_run(tmp_path, "r", "abc")}
+    assert found == {"r.npz", "abc-pca-1.npz", "abc-umap-0-1.npz"}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from uuid import uuid4
 
 import numpy as np
@@ -18,7 +17,6 @@ from eap_core.roles import Role
 from eap_core.store import projects, runs
 from eap_core.store.decisions import append
 from eap_core.store.items import NewItem, NewUpload, add_upload, items_of
-from eap_core.store.opening import open_store
 from eap_core.store.projects import Project
 from eap_core.store.store import Store
 
@@ -36,15 +34,6 @@ HOSTILE = (
     "'=once",
     " space ",
 )
-
-
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    monkeypatch.delenv("EAP_STORE", raising=False)
-    monkeypatch.setenv("EAP_HOME", str(tmp_path / "home"))
-    opened = open_store()
-    yield opened
-    opened.close()
 
 
 def picture(seed: int, kind: str = "PNG", side: int = 12) -> bytes:

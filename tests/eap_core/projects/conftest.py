@@ -1,27 +1,14 @@
-"""A store of its own for each test, and small files to put into it."""
+"""Small files to put into a project."""
 
 from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-import pytest
 from PIL import Image
-
-from eap_core.store.opening import open_store
-from eap_core.store.store import Store
-
-
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    monkeypatch.delenv("EAP_STORE", raising=False)
-    monkeypatch.setenv("EAP_HOME", str(tmp_path / "home"))
-    opened = open_store()
-    yield opened
-    opened.close()
 
 
 def picture(seed: int, side: int = 48) -> bytes:

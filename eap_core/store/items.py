@@ -118,6 +118,17 @@ def uploads_of(store: Store, project: str) -> list[Upload]:
         return [Upload(**row) for row in connection.execute(counted).mappings()]
 
 
+def present_uploads(store: Store, project: str) -> list[str]:
+    """The ids of the uploads that are not removed, in the order they came; no item is counted."""
+    query = (
+        select(uploads.c.id)
+        .where(uploads.c.project == project, uploads.c.removed_at.is_(None))
+        .order_by(uploads.c.added, uploads.c.id)
+    )
+    with store.reading() as connection:
+        return list(connection.execute(query).scalars())
+
+
 def items_of(
     store: Store, project: str, role: Role | None = None, *, removed: bool = False
 ) -> list[Item]:

@@ -15,6 +15,7 @@ from eap_core.store.items import (
     NewUpload,
     add_upload,
     items_of,
+    present_uploads,
     remove_upload,
     restore_upload,
     uploads_of,
@@ -108,6 +109,18 @@ def test_removed_items_can_be_brought_back(store: Store, project: str, items: li
     assert remove_upload(store, project, upload) == 0
     assert restore_upload(store, project, upload) == 12
     assert items_of(store, project) == items
+
+
+def test_present_uploads_are_those_that_are_not_removed(store: Store, project: str) -> None:
+    other = projects.create(store, "other", "table").id
+    add_upload(store, other, CSV, [NewItem(0, "normal", "x")])
+    made = [add_upload(store, project, CSV, [NewItem(0, "normal", f"{i}")]).id for i in range(3)]
+    made.append(add_upload(store, project, CSV, []).id)
+    assert present_uploads(store, project) == made
+    remove_upload(store, project, made[1])
+    assert present_uploads(store, project) == [made[0], *made[2:]]
+    restore_upload(store, project, made[1])
+    assert present_uploads(store, project) == made
 
 
 def test_names_of_removed_items_are_free_until_they_come_back(

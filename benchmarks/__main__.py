@@ -5,7 +5,18 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from benchmarks import eap, evaluators, image_features, intake, scale, scaling, store, tables
+from benchmarks import (
+    eap,
+    evaluators,
+    export,
+    gallery,
+    image_features,
+    intake,
+    scale,
+    scaling,
+    store,
+    tables,
+)
 from benchmarks.measure import markdown
 
 ALL = {
@@ -17,6 +28,8 @@ ALL = {
     "intake": intake,
     "image_features": image_features,
     "store": store,
+    "gallery": gallery,
+    "export": export,
 }
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 HEAD = """# Benchmarks

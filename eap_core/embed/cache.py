@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import tempfile
 import zipfile
 from contextlib import suppress
@@ -41,10 +42,13 @@ class Cache:
 
     def load(self, key: str) -> Arrays | None:
         """The arrays kept under a key, or None where there are none or they are damaged."""
+        path = self._path(key)
         try:
-            data = self._path(key).read_bytes()
+            data = path.read_bytes()
         except OSError:
             return None
+        with suppress(OSError):
+            os.utime(path)  # what is not used for long is forgotten
         contents = data[_DIGEST:]
         if hashlib.sha256(contents).digest() != data[:_DIGEST]:
             return None

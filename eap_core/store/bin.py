@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, select, text
 
 from eap_core.store.blobs import is_hash
-from eap_core.store.derived import files_of_run
+from eap_core.store.derived import files_of_run, forget_features
 from eap_core.store.failures import told_of_disk
 from eap_core.store.projects import hold, in_bin
 from eap_core.store.schema import decisions, items, jobs, projects, runs, scores, uploads
@@ -23,7 +23,8 @@ def empty_bin(store: Store, project: str | None = None) -> int:
     """Delete one binned project, or all, for good; files that another project uses stay.
 
     Rows go first, in one transaction a project: a crash in between leaves files too many, never
-    rows without their files. What was derived from the project goes, too.
+    rows without their files. What was derived from the project goes, too, except for image
+    features, which do not know their project and go when they have not been used for long.
     """
     chosen = [project] if project is not None else [binned.id for binned in in_bin(store)]
     for each in chosen:
@@ -37,6 +38,8 @@ def empty_bin(store: Store, project: str | None = None) -> int:
         with told_of_disk("not removed"):
             for path in derived:
                 path.unlink(missing_ok=True)
+    with told_of_disk("not removed"):
+        forget_features(store.home)
     return len(chosen)
 
 

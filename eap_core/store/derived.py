@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+import time
 import zipfile
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,8 @@ from eap_core.store.failures import told_of_disk
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 _DIGEST = "sha256"
+FEATURES_SECONDS = 90 * 24 * 3600.0
+FEATURES_BYTES = 2 * 1024**3  # of some 170,000 images
 _PLAIN = re.compile(r"[0-9a-zA-Z-]{1,80}")
 
 
@@ -61,6 +65,23 @@ def files_of_run(home: Path, run: str, fingerprint: str) -> list[Path]:
     """All that was derived from a run, as far as it is there."""
     maps = map_file(home, fingerprint, "*")
     return [insight_file(home, run), *maps.parent.glob(maps.name)]
+
+
+def forget_features(home: Path) -> None:
+    """Delete image features that were not used for long, and of too many those used least lately.
+
+    Whoever needs one of them after all computes it again: a running job loses nothing but time.
+    """
+    found = []
+    for path in (home / "cache" / "features").rglob("*.*"):
+        with suppress(FileNotFoundError):  # another process forgets, too
+            facts = path.stat()
+            found.append((facts.st_mtime, facts.st_size, path))
+    total = 0
+    for used, size, path in sorted(found, reverse=True):
+        total += size
+        if total > FEATURES_BYTES or time.time() - used > FEATURES_SECONDS:
+            path.unlink(missing_ok=True)
 
 
 def _safe(name: str) -> str:

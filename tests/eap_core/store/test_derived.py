@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from eap_core.embed.cache import Cache, key_of
 from eap_core.errors import DataError
-from eap_core.store import derived
+from eap_core.store import derived, projects
+from eap_core.store.bin import empty_bin
+from eap_core.store.store import Store
 
 ARRAYS = {"a": np.arange(6.0).reshape(2, 3), "b": np.array(3), "none": np.zeros((0, 2))}
 
@@ -73,3 +78,35 @@ def test_the_files_of_a_run_are_its_own(tmp_path: Path) -> None:
     derived.keep(derived.map_file(tmp_path, "abcd", "pca-1"), ARRAYS)
     found = {path.name for path in derived.files_of_run(tmp_path, "r", "abc")}
     assert found == {"r.npz", "abc-pca-1.npz", "abc-umap-0-1.npz"}
+
+
+def features(home: Path, days_ago: dict[str, float]) -> Cache:
+    """Entries that were last used so many days ago."""
+    cache = Cache(home / "cache" / "features")
+    for name, days in days_ago.items():
+        cache.store(key_of(name), (ARRAYS["a"],))
+        (made,) = cache.folder.rglob(f"{key_of(name)[2:]}.bin")
+        os.utime(made, (time.time() - days * 86_400,) * 2)
+    return cache
+
+
+def test_emptying_the_bin_forgets_features_that_were_not_used_for_long(
+    store: Store, project: str
+) -> None:
+    cache = features(store.home, {"old": 100, "used again": 100, "new": 80})
+    assert cache.load(key_of("used again")) is not None
+    projects.to_bin(store, project)
+    empty_bin(store, project)
+    known = {name: cache.load(key_of(name)) is not None for name in ("old", "used again", "new")}
+    assert known == {"old": False, "used again": True, "new": True}
+
+
+def test_of_too_many_features_those_used_last_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = features(tmp_path, {"c": 3, "a": 1, "d": 4, "b": 2})
+    size = next(cache.folder.rglob("*.bin")).stat().st_size
+    monkeypatch.setattr(derived, "FEATURES_BYTES", 2 * size)
+    derived.forget_features(tmp_path)
+    assert [name for name in "abcd" if cache.load(key_of(name)) is not None] == ["a", "b"]
+    derived.forget_features(tmp_path / "nowhere")

@@ -13,8 +13,8 @@ from eap_core.table import Floats
 
 def best_first(scores: Floats, ids: Sequence[str]) -> npt.NDArray[np.intp]:
     """Positions from the highest score to the lowest; ties in the order of their ids."""
-    by_id = sorted(range(len(ids)), key=lambda i: ids[i])
-    return np.array(sorted(by_id, key=lambda i: -scores[i]), dtype=np.intp)
+    by_id = np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.intp)
+    return np.asarray(by_id[np.argsort(-np.asarray(scores)[by_id], kind="stable")])
 
 
 def ranks(scores: Floats, ids: Sequence[str]) -> npt.NDArray[np.intp]:

@@ -11,6 +11,7 @@ from benchmarks import (
     export,
     gallery,
     image_features,
+    insight,
     intake,
     scale,
     scaling,
@@ -28,6 +29,7 @@ ALL = {
     "intake": intake,
     "image_features": image_features,
     "store": store,
+    "insight": insight,
     "gallery": gallery,
     "export": export,
 }

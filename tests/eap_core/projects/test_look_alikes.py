@@ -1,4 +1,4 @@
-"""Copies of a picture are twins however they were saved; another defect on it is another picture."""
+"""Copies of a picture are twins however they were saved; another defect makes another picture."""
 
 from __future__ import annotations
 

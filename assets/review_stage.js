@@ -2,10 +2,12 @@
 // next candidate at once, and the decision is sent until the server says that the store has it.
 // Names and notes are data: they reach the page through textContent alone.
 
+const NEAR = 40; // further away, it is no use to tell which candidates are known
 const PRELOADED = 6;
 const RETRY_MS = 4000;
 const BLINK_MS = 600;
 const LARGEST_ZOOM = 8;
+const LETTERS = { accept: "a", reject: "x", skip: "s" };
 const WORDS = { accept: "accepted", reject: "rejected", skip: "skipped" };
 
 export default function ({ data, parentElement, setStateValue }) {
@@ -40,10 +42,15 @@ class Stage {
     const first = this.data?.key !== data.key;
     this.data = data;
     if (first) this.begin();
-    data.items.forEach((item, i) => this.known.set(data.start + i, item));
+    for (const [position, card] of Object.entries(data.cards)) this.known.set(+position, card);
+    this.states = data.states;
     this.settle(data.answer);
     this.forget();
     this.show();
+    if (!this.item && this.at < data.total && this.lacked !== this.at) {
+      this.lacked = this.at; // asked for once: an answer without it would not change
+      this.post();
+    }
   }
 
   begin() {
@@ -101,7 +108,8 @@ class Stage {
   post() {
     this.number += 1;
     const item = this.item?.id ?? null;
-    this.send({ number: this.number, at: this.at, item, entries: this.pending });
+    const has = [...this.known.keys()].filter((p) => Math.abs(p - this.at) <= NEAR);
+    this.send({ number: this.number, at: this.at, item, has, entries: this.pending });
     clearTimeout(this.retry);
     if (this.pending.length) this.retry = setTimeout(() => this.post(), RETRY_MS);
   }
@@ -114,7 +122,7 @@ class Stage {
 
   // How a candidate stands: what the server told, and what was decided since.
   standing(item) {
-    const found = { ...item.state };
+    const found = { note: "", ...(this.states[this.at] ?? this.byMark(this.at)) };
     for (const entry of this.pending) {
       if (entry.item !== item.id) continue;
       if (entry.verdict === "flag" || entry.verdict === "unflag")
@@ -125,11 +133,19 @@ class Stage {
     return found;
   }
 
-  mark(position) {
-    const item = this.known.get(position);
-    const verdict = item && this.standing(item).verdict;
-    if (item) return { accept: "a", reject: "x", skip: "s" }[verdict] ?? ".";
-    return this.data.marks[position];
+  // Outside the window that the server told all of, at least the verdict is known.
+  byMark(position) {
+    const found = Object.entries(LETTERS).find(([, mark]) => mark === this.data.marks[position]);
+    return { verdict: found?.[0] ?? null };
+  }
+
+  // One letter for each candidate, with what was decided since the server told.
+  marks() {
+    const marks = [...this.data.marks];
+    for (const { position, verdict, undone } of this.pending)
+      if (verdict in LETTERS) marks[position] = LETTERS[verdict];
+      else if (verdict === "undo" && undone in LETTERS) marks[position] = ".";
+    return marks;
   }
 
   go(position) {
@@ -150,9 +166,10 @@ class Stage {
   }
 
   next() {
-    for (let p = this.at + 1; p < this.data.total; p++) if (this.mark(p) === ".") return p;
-    for (let p = 0; p < this.at; p++) if (this.mark(p) === ".") return p;
-    return this.data.total;
+    const marks = this.marks();
+    const after = marks.indexOf(".", this.at + 1);
+    const any = after < 0 ? marks.slice(0, this.at).indexOf(".") : after;
+    return any < 0 ? this.data.total : any;
   }
 
   // ---- decisions ------------------------------------------------------------------------------
@@ -674,8 +691,9 @@ function strip(stage) {
   const colours = { a: "#009E73", x: "#D55E00", s: "#8a9aa3", ".": style.getPropertyValue("--rest") };
   const pen = canvas.getContext("2d");
   const counts = { a: 0, x: 0, s: 0, ".": 0 };
+  const marks = stage.marks();
   for (let p = 0; p < total; p++) {
-    const mark = stage.mark(p);
+    const mark = marks[p];
     counts[mark] += 1;
     pen.fillStyle = colours[mark];
     const from = Math.floor((p * width) / total);
@@ -688,7 +706,7 @@ function strip(stage) {
 }
 
 function end(stage) {
-  const left = [...Array(stage.data.total).keys()].filter((p) => stage.mark(p) === ".").length;
+  const left = stage.marks().filter((mark) => mark === ".").length;
   stage.parts.end.replaceChildren(
     h("h3", { text: left ? "That was the last one in this order" : "All candidates are decided on" }),
     h("p", { text: left ? `${left} are not decided yet.` : "The curated set can be exported now." }),

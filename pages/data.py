@@ -144,7 +144,7 @@ def _score(project: Project, stopped: bool) -> None:
             st.rerun()
         if project.current_run:
             st.page_link("pages/score.py", label="See the scores", icon=":material/arrow_forward:")
-            st.page_link("pages/review.py", label="Start reviewing", icon=":material/arrow_forward:")
+            st.page_link("pages/review.py", label="Start reviewing", icon=":material/rate_review:")
 
 
 session.current()

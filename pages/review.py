@@ -77,8 +77,13 @@ def _wanted(found: Subject, which: str) -> set[str] | None:
     return {item for item in found.candidates if tests[which](states.get(item, UNTOUCHED))}
 
 
+def cards_of(found: Subject) -> Cards:
+    insight = cached.insight(found.run.id)
+    return Cards(found, insight, insight.places if insight else {})
+
+
 @st.fragment
-def review(found: Subject) -> None:
+def review(found: Subject, cards: Cards) -> None:
     """A decision draws only this anew."""
     frame.status(found.project, found.standing(), found.candidates, choices)
     order, which, blind = (session.widget(name) for name in ("order", "show", "blind"))
@@ -86,8 +91,6 @@ def review(found: Subject) -> None:
     if not shown.rows:
         st.info("There is none of this kind to look at.", icon=":material/info:")
         return
-    insight = cached.insight(found.run.id)
-    cards = Cards(found, insight, insight.places if insight else {})
     review_stage.show(found, cards, shown, bool(blind))
 
 
@@ -95,4 +98,4 @@ session.current()
 with frame.errors_said():
     scored = subject()
     if scored is not None:
-        review(scored)
+        review(scored, cards_of(scored))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,14 @@ import pandas as pd
 from eap_core.category import INDISTINGUISHABLE, REALISTIC, UNREALISTIC
 from eap_core.explain import in_words
 from eap_core.projects.insight import Insight
-from eap_core.review import UNTOUCHED, Decision, ItemState
+from eap_core.review import Decision, ItemState
 from eap_core.store.items import Item
 from ui import frame, pictures
 from ui.charts import WORDS
 from ui.subject import Subject
 
 _ICONS = {REALISTIC: "circle", INDISTINGUISHABLE: "square", UNREALISTIC: "change_history"}
+_MOST_KEPT = 4_000
 DONE = {"accept": "accepted", "reject": "rejected", "skip": "skipped"}
 
 
@@ -29,9 +30,17 @@ class Cards:
     subject: Subject
     insight: Insight | None
     places: Mapping[str, int]  # of each candidate in the insight
+    _made: dict[int, dict[str, Any]] = field(default_factory=dict)
 
-    def card(self, row: int, states: Any) -> dict[str, Any]:
-        """The candidate in a row of the table, with how it stands."""
+    def card(self, row: int) -> dict[str, Any]:
+        """The candidate in a row of the table; the next decision will want most of them again."""
+        if row not in self._made:
+            if len(self._made) > _MOST_KEPT:
+                self._made.clear()
+            self._made[row] = self._card(row)
+        return self._made[row]
+
+    def _card(self, row: int) -> dict[str, Any]:
         facts = self.subject.table.iloc[row]
         item = self.subject.items[facts["item"]]
         place = self.places.get(item.id)
@@ -40,7 +49,6 @@ class Cards:
             "name": item.name,
             "about": [[str(key), str(value)] for key, value in item.metadata.items() if value],
             "picture": pictures.address(item.sha256, "large") if item.sha256 else None,
-            "state": state_of(states.get(item.id, UNTOUCHED)),
             "near": [] if place is None else self._near(place),
             "features": [] if place is None else self._features(place),
             "why": self._why(facts, place),

@@ -16,7 +16,7 @@ from eap_core.review import REASONS, recent
 from eap_core.store.decisions import Ack
 from eap_core.store.ledger import Standing
 from ui import frame, session
-from ui.review_item import Cards, said
+from ui.review_item import Cards, said, state_of
 from ui.subject import Subject
 
 _ASSETS = Path(__file__).parents[1] / "assets"
@@ -49,8 +49,9 @@ def show(subject: Subject, cards: Cards, queue: Queue, blind: bool) -> None:
     """The stage; what the browser sent was saved by a callback before this runs."""
     standing = subject.standing()
     at = _place(queue, standing)
-    first = max(0, at - _BEHIND)
-    window = queue.rows[first : at + _AHEAD]
+    window = range(max(0, at - _BEHIND), min(at + _AHEAD, len(queue.rows)))
+    has = set(cast("list[int]", session.taken("review.has") or []))
+    states = standing.states
     _component(
         key=_KEY,
         data={
@@ -62,8 +63,10 @@ def show(subject: Subject, cards: Cards, queue: Queue, blind: bool) -> None:
             "at": at,
             "total": len(queue.rows),
             "marks": marks(queue.items, standing),
-            "start": first,
-            "items": [cards.card(row, standing.states) for row in window],
+            "cards": {str(p): cards.card(queue.rows[p]) for p in window if p not in has},
+            "states": {
+                str(p): state_of(states[queue.items[p]]) for p in window if queue.items[p] in states
+            },
             "seq": standing.seq,
             "answer": _answer(),
             "undo": _undoable(subject, queue, standing),
@@ -86,6 +89,7 @@ def _received(subject: Subject, queue: Queue) -> None:
     if isinstance(at, int) and 0 <= at < len(queue.items):
         session.point_at(queue.items[at])
     session.keep("review.at", (queue.name, at))
+    session.keep("review.has", sent.get("has"))
 
 
 def _place(queue: Queue, standing: Standing) -> int:

@@ -128,6 +128,11 @@ def kept(name: str) -> object | None:
     return cast(object, st.session_state.get(f"kept.{name}"))
 
 
+def taken(name: str) -> object | None:
+    """The same, and forget it: true of one run of the page only."""
+    return cast(object, st.session_state.pop(f"kept.{name}", None))
+
+
 def widget(key: str) -> object | None:
     """What a control that was drawn before is set to."""
     return cast(object, st.session_state.get(key))

@@ -1,4 +1,4 @@
-"""The app as a process of its own that a test may kill and start again."""
+"""The app as a process of its own, to be tested, timed or photographed, killed and restarted."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import time
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
-
-import pytest
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,10 +48,10 @@ class AppServer:
     def _wait(self) -> None:
         for _ in range(240):
             if self.process.poll() is not None:
-                pytest.fail("the server ended before it answered")
+                raise RuntimeError("the server ended before it answered")
             try:
                 with urlopen(f"{self.address}/_stcore/health", timeout=2):
                     return
             except (URLError, OSError):
                 time.sleep(0.25)
-        pytest.fail("the server did not answer within a minute")
+        raise RuntimeError("the server did not answer within a minute")

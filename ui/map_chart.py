@@ -94,8 +94,8 @@ def _candidates(made: go.Figure, drawn: Drawn, rows: Rows, category: str) -> Non
         y=drawn.places[rows, 1],
         mode="markers",
         name=WORDS[category],
-        customdata=table["item"].to_numpy(),
-        text=[html.escape(str(name)) for name in table["id"]],
+        customdata=table["item"].tolist(),
+        text=[html.escape(str(name)) for name in table["id"].tolist()],
         marker={
             "color": table["percentile"].to_numpy().astype(np.float32),
             "coloraxis": "coloraxis",

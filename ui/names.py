@@ -8,8 +8,8 @@ from eap_core.store.projects import Kind
 
 
 def short(names: Sequence[str], kind: Kind) -> list[str]:
-    """Of images the file names where they tell all apart, else without the folders that all share;
-    rows of a table are called what they are called."""
+    """Of images the file names, and where these do not tell all apart, behind them the folders that
+    do; rows of a table are called what they are called."""
     if kind != "images":
         return list(names)
     last = [name.split("/")[-1] for name in names]
@@ -21,4 +21,5 @@ def short(names: Sequence[str], kind: Kind) -> list[str]:
         if len(set(parts)) > 1:
             break
         shared += 1
-    return ["/".join(name.split("/")[shared:]) for name in names]
+    told = ["/".join(parts[shared:]) for parts in folders]
+    return [f"{name} ({own})" if own else name for name, own in zip(last, told, strict=True)]

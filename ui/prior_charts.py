@@ -66,7 +66,7 @@ def _bundle(figure: go.Figure, x: Floats, lines: Floats, category: str) -> None:
         mode="lines",
         name=WORDS[category],
         line={"color": COLOURS[category], "width": 1, "dash": _DASHES[category]},
-        opacity=0.35,
+        opacity=0.5,
         hoverinfo="skip",
     )
 

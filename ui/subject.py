@@ -57,6 +57,7 @@ def subject() -> Subject | None:
         st.info("Choose a project or a demo first.", icon=":material/info:")
     elif project.current_run is None:
         st.info("There are no scores yet: score the candidates first.", icon=":material/info:")
+        st.page_link("pages/score.py", label="Score the candidates", icon=":material/speed:")
     else:
         return _of(store, project, project.current_run)
     st.page_link("pages/data.py", label="Go to the data", icon=":material/arrow_back:")

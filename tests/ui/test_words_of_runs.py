@@ -51,9 +51,9 @@ def test_what_differs_from_the_usual_is_said(plan: Plan, words: str) -> None:
 
 def test_names_are_as_short_as_they_can_be_told_apart() -> None:
     assert short(["a/b/c.png", "a/d/e.png"], "images") == ["c.png", "e.png"]
-    assert short(["a/b/c.png", "a/d/c.png"], "images") == ["b/c.png", "d/c.png"]
-    assert short(["a/b/c", "a/b/d/c"], "images") == ["c", "d/c"]
-    assert short(["a/b", "b"], "images") == ["a/b", "b"]
+    assert short(["a/b/c.png", "a/d/c.png"], "images") == ["c.png (b)", "c.png (d)"]
+    assert short(["a/b/c", "a/b/d/c"], "images") == ["c", "c (d)"]
+    assert short(["a/b", "b"], "images") == ["b (a)", "b"]
     assert short(["x", "x"], "images") == ["x", "x"]
     assert short([], "images") == []
     assert short(["a/b", "a/c"], "table") == ["a/b", "a/c"]

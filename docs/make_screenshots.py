@@ -1,101 +1,107 @@
-"""Pictures of the running app for the README, on a desk and on a phone."""
+"""Pictures of every step for the documents: both demos on a desk, the image demo on a phone."""
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
+from uuid import uuid4
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from eap_core.projects.demos import Demo, make_demo
+from eap_core.projects.results import run_frame
+from eap_core.review import Decision
+from eap_core.store.decisions import append
+from eap_core.store.opening import open_store
+from tests.browser.app_server import AppServer
 
 FOLDER = Path(__file__).parent / "screenshots"
-ADDRESS = "http://127.0.0.1:8597"
 SIZES = {"": (1440, 900), "-phone": (390, 844)}
-WAIT = 300_000
+WAIT = 120_000
+# What is on the page when it is complete.
+STEPS = {
+    "data": "Health of the data",
+    "score": "Quality",
+    "review": "Accept",
+    "map": "Near and far on this map",
+    "compare": "Compare",
+    "priors": "prior",
+    "export": "Make the bundle",
+}
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as home:
-        port = ADDRESS.rsplit(":", 1)[1]
-        command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
-        server = subprocess.Popen(
-            [*command, "--server.port", port],
-            cwd=Path(__file__).parents[1],
-            env={**os.environ, "EAP_HOME": home, "EAP_STORE": ""},
-            stdout=subprocess.DEVNULL,
-        )
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name) / "home"
+        kinds: tuple[Demo, ...] = ("images", "table")
+        projects = {kind: _demo(home, kind) for kind in kinds}
+        server = AppServer(home)
         try:
-            _wait()
-            _pictures()
+            with sync_playwright() as playwright:
+                browser = playwright.chromium.launch(
+                    executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+                )
+                _pictures(browser, server.address, projects)
+                browser.close()
         finally:
-            server.terminate()
-            server.wait()
+            server.stop()
 
 
-def _pictures() -> None:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
-        )
-        page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
-        page.goto(ADDRESS)
-        page.get_by_role("button", name="Demo with images").click()
-        page.get_by_role("link", name="See the scores").wait_for(timeout=WAIT)
-        project = page.url.rsplit("?", 1)[1]
-        for ending, (width, height) in SIZES.items():
-            page.set_viewport_size({"width": width, "height": height})
-            _home(page, ending)
-            _data(page, project, ending)
-            _score(page, project, ending)
-        browser.close()
+def _demo(home: Path, kind: Demo) -> str:
+    """A demo in the midst of its review."""
+    store = open_store(home)
+    project = make_demo(store, kind)
+    assert project.current_run is not None
+    rows = run_frame(store, project.current_run)
+    verdicts = ["accept", "accept", "reject", "accept", "skip"]
+    append(
+        store,
+        project.id,
+        [
+            Decision(
+                str(uuid4()),
+                item,
+                verdicts[i % len(verdicts)],  # type: ignore[arg-type]
+                "Reviewer 1",
+                reason="too_subtle" if verdicts[i % len(verdicts)] == "reject" else None,
+            )
+            for i, item in enumerate(rows["item"][:25])
+        ],
+    )
+    store.close()
+    return project.id
 
 
-def _home(page: Page, ending: str) -> None:
-    fresh = page.context.new_page()
-    fresh.set_viewport_size(page.viewport_size or {"width": 1440, "height": 900})
-    fresh.goto(ADDRESS)
-    fresh.get_by_role("button", name="Open").wait_for(timeout=WAIT)
-    _take(fresh, f"home{ending}")
-    fresh.close()
+def _pictures(browser: Browser, address: str, projects: dict[Demo, str]) -> None:
+    for ending, (width, height) in SIZES.items():
+        page = browser.new_page(viewport={"width": width, "height": height})
+        page.goto(address)
+        expect(page.get_by_text("New project")).to_be_visible(timeout=WAIT)
+        _take(page, f"home{ending}")
+        for kind, project in projects.items():
+            if kind == "images" or not ending:
+                _steps(page, address, project, ("" if kind == "images" else "-table") + ending)
+        page.close()
 
 
-def _data(page: Page, project: str, ending: str) -> None:
-    page.goto(f"{ADDRESS}/?{project}")
-    heading = page.get_by_text("Health of the data")
-    page.get_by_role("link", name="See the scores").wait_for(timeout=WAIT)
-    heading.scroll_into_view_if_needed()
-    page.get_by_text("Score again").scroll_into_view_if_needed()
-    _take(page, f"data{ending}")
-
-
-def _score(page: Page, project: str, ending: str) -> None:
-    page.goto(f"{ADDRESS}/score?{project}")
-    page.get_by_text("Why this score").wait_for(timeout=WAIT)
-    page.locator("[data-testid=stPlotlyChart] svg.main-svg").first.wait_for()
-    _take(page, f"score{ending}")
-    page.get_by_text("Why this score").scroll_into_view_if_needed()
-    page.get_by_role("img", name="Candidate").first.scroll_into_view_if_needed()
+def _steps(page: Page, address: str, project: str, ending: str) -> None:
+    for step, words in STEPS.items():
+        path = "" if step == "data" else step
+        page.goto(f"{address}/{path}?project={project}&reviewer=Reviewer+1")
+        expect(page.get_by_text(words).first).to_be_attached(timeout=WAIT)
+        if step == "data":
+            page.get_by_text("Score again").scroll_into_view_if_needed(timeout=WAIT)
+        _take(page, f"{step}{ending}")
+    page.goto(f"{address}/score?project={project}")
+    page.get_by_text("Why this score").first.scroll_into_view_if_needed(timeout=WAIT)
     _take(page, f"why{ending}")
 
 
 def _take(page: Page, name: str) -> None:
-    page.wait_for_timeout(1500)  # charts fade in
+    page.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')", timeout=WAIT)
+    page.wait_for_timeout(2500)  # charts fade in
     page.screenshot(path=FOLDER / f"{name}.png")
-
-
-def _wait() -> None:
-    for _ in range(120):
-        try:
-            with urlopen(f"{ADDRESS}/_stcore/health"):
-                return
-        except (URLError, OSError):
-            time.sleep(0.5)
 
 
 if __name__ == "__main__":

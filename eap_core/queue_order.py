@@ -76,7 +76,7 @@ def _best_first(frame: pd.DataFrame) -> Floats:
 
 def _spread(frame: pd.DataFrame) -> Floats:
     """How far apart, in percentiles, the methods put each candidate."""
-    names = evaluator_columns(frame)
+    names = [name for name in evaluator_columns(frame) if name != "random"]  # it has no opinion
     if len(names) < 2 or not len(frame):
         return np.zeros(len(frame))
     columns = frame[names].to_numpy(np.float64)

@@ -164,7 +164,7 @@ def _by_parts(
         start += len(own)
         if own:
             tables[role] = Table(
-                "the images", columns, values[rows], tuple(item.name for item in own)
+                f"the {role} images", columns, values[rows], tuple(item.name for item in own)
             )
     return tables
 

@@ -65,6 +65,12 @@ def test_what_is_not_there_falls_back_to_best_first() -> None:
     assert ordered(table({"eap": []}), "disputed") == []
 
 
+def test_chance_disputes_nothing() -> None:
+    frame = table({"eap": [0.9, 0.1, 0.5], "lava": [0.8, 0.2, 0.5], "random": [0.0, 0.9, 0.1]})
+    assert ordered(frame, "disputed") == ordered(frame, "score")
+    assert ordered(frame.drop(columns="lava"), "disputed") == ordered(frame, "score")
+
+
 def test_ties_are_broken_by_rank_then_id() -> None:
     frame = table({"eap": [0.5, 0.5, 0.5]}, ["b", "c", "a"])
     assert ordered(frame, "score") == ordered(frame, "threshold") == [2, 0, 1]

@@ -30,7 +30,7 @@ from eap_core.store.items import items_of, remove_upload, uploads_of
 from eap_core.store.store import Store
 from eap_core.table import Floats
 from eap_core.workbench import Workbench
-from tests.eap_core.projects.conftest import table_text
+from tests.eap_core.projects.conftest import picture, table_text
 
 
 @pytest.fixture
@@ -238,6 +238,25 @@ def test_names_that_both_classes_have_are_told_apart(store: Store, tmp_path: Pat
     ready = prepared(store, made, Plan())
     roles = [(item.role == "anomaly", item.name) for item in ready.training]
     assert roles == [(False, f"row{i}") for i in range(30)] + [(True, f"row{i}") for i in range(3)]
+
+
+def test_so_are_images(store: Store, tmp_path: Path) -> None:
+    made = projects.create(store, "same names", "images").id
+    seed = 0
+    for role, count in (("normal", 10), ("anomaly", 2), ("candidate", 3)):
+        (tmp_path / role).mkdir()
+        files = [tmp_path / role / f"{i:03d}.png" for i in range(count)]
+        for file in files:
+            seed += 1
+            file.write_bytes(picture(seed))
+        take(store, made, [Given.at(file) for file in files], role)  # type: ignore[arg-type]
+    run = score_project(store, made, Plan(features="fast"))
+    found = insight_of(store, run.id)
+    assert found is not None
+    assert found.deviations is None
+    roles = {item.id: item.role for item in items_of(store, made)}
+    assert [roles[item] for item in found.training] == ["normal"] * 10 + ["anomaly"] * 2
+    assert set(found.anomaly.tolist()) <= {10, 11}
 
 
 def test_a_deleted_project_leaves_nothing_derived(store: Store, project: str) -> None:

@@ -140,7 +140,7 @@ def _score(project: Project, stopped: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         words = "Score again" if project.current_run else "Score the candidates"
         if st.button(words, type="primary", disabled=stopped, icon=":material/speed:"):
-            work.launch(opened, "score", Plan().record, project.id)
+            work.launch(opened, "score", Plan(("all",)).record, project.id)
             st.rerun()
         if project.current_run:
             st.page_link("pages/score.py", label="See the scores", icon=":material/arrow_forward:")

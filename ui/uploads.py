@@ -104,7 +104,8 @@ def _reading() -> Any:
         left, right = st.columns(2)
         label = left.text_input("Label column", placeholder="found by its name")
         row_id = right.text_input("Id column", placeholder="found by its name")
-        exclude = left.text_input("Columns that are no features", placeholder="a, b")
+        exclude = left.text_input("Columns to leave out", placeholder="a, b")
+        beside = right.text_input("Columns to keep beside the scores", placeholder="good, batch")
         missing = right.selectbox("Missing values", list(_MISSING))
         decimal = left.selectbox("Decimal mark", ["found", ".", ","])
         delimiter = right.selectbox("Between columns", ["found", ",", ";", "tab", "|"])
@@ -115,7 +116,8 @@ def _reading() -> Any:
         return Reading(
             label=label.strip() or None,
             id_column=row_id.strip() or None,
-            exclude=tuple(name.strip() for name in exclude.split(",") if name.strip()),
+            exclude=_listed(exclude),
+            metadata=_listed(beside),
             missing=_MISSING[missing],
             decimal=None if decimal == "found" else decimal,  # type: ignore[arg-type]
             delimiter={"found": None, "tab": "\t"}.get(delimiter, delimiter),
@@ -124,6 +126,10 @@ def _reading() -> Any:
         )
 
     return reading
+
+
+def _listed(names: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in names.split(",") if name.strip())
 
 
 def _folder(store: Store, project: Project, target: Target | None) -> None:

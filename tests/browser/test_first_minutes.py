@@ -27,29 +27,31 @@ def fits(page: Page, width: int) -> None:
     assert page.locator("[data-testid=stException]").count() == 0
 
 
+@pytest.mark.parametrize(
+    ("demo", "candidates"), [("Try machined parts", 120), ("Try tumour measurements", 160)]
+)
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
-def test_the_table_demo_is_one_click_from_its_scores(
-    browser: Browser, server: str, width: int, height: int
+def test_a_demo_is_one_click_from_its_review(
+    browser: Browser, server: str, demo: str, candidates: int, width: int, height: int
 ) -> None:
     page = browser.new_page(viewport={"width": width, "height": height})
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(server)
-    page.get_by_role("button", name="Demo with a table").click()
-    link = page.get_by_role("link", name="See the scores")
-    expect(link).to_be_visible(timeout=WAIT)
-    fits(page, width)
-    link.click()
-    expect(page.get_by_text("Why this score")).to_be_visible(timeout=WAIT)
-    expect(page.locator("[data-testid=stPlotlyChart] svg.main-svg").first).to_be_visible()
+    page.get_by_role("button", name=demo).click()
+    expect(page.locator(".stage .place")).to_contain_text(f"of {candidates}", timeout=WAIT)
+    assert "/review" in page.url
     fits(page, width)
     page.reload()
+    expect(page.locator(".stage .place")).to_contain_text(f"of {candidates}", timeout=WAIT)
+    page.locator("[data-testid=stPageLink]").get_by_text("Score", exact=True).click()
     expect(page.get_by_text("Why this score")).to_be_visible(timeout=WAIT)
+    fits(page, width)
     with page.expect_download() as started:
         page.get_by_role("button", name="Download all scores").click()
     lines = started.value.path().read_text().splitlines()
-    assert lines[0].startswith("id,covered,eap,")
-    assert len(lines) == 161
+    assert lines[0].startswith("id,eap,percentile,")
+    assert len(lines) == candidates + 1
     assert errors == []
     page.close()
 

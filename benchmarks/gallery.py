@@ -146,7 +146,7 @@ def _timed(page: Page, address: str, project: str) -> tuple[float, float, int]:
     paged = time.perf_counter() - start
     plot.scroll_into_view_if_needed()
     times = []
-    for right in (0.48, 0.5, 0.49):
+    for right in (0.55, 0.57, 0.56):
         _draw_around(page, right)
         start = time.perf_counter()
         text = page.get_by_text("drawn around on the map")

@@ -10,13 +10,11 @@ import streamlit as st
 
 from eap_core.category import CATEGORIES
 from eap_core.selection import SORTS, STATES, Twins, Wanted, facets
-from ui import session
 from ui.charts import WORDS
 from ui.words import plain
 
 _TWINS = {"all": "Show them", "without": "Leave them out", "only": "Only them"}
 _TITLES = {"generator": "Generator", "defect_type": "Defect type", "prompt": "Prompt"}
-_IN_URL = ("find", "stands", "category", "percentile", "twins")
 
 
 @dataclass(frozen=True)
@@ -39,12 +37,12 @@ def row(table: pd.DataFrame, twins_known: bool) -> Shown:
             width=230,
             max_chars=100,
         )
-        with st.popover(_label(table), icon=":material/filter_list:"):
+        with st.popover("Filter", icon=":material/filter_list:"):
             wanted = _choices(table, twins_known, text)
         sort, size = _order()
         if wanted.restrictions:
             st.button(
-                "Clear the filter",
+                f"Clear the filter ({wanted.restrictions})",
                 icon=":material/filter_list_off:",
                 on_click=clear,
                 args=(tuple(facets(table)),),
@@ -146,11 +144,3 @@ def _of_column(table: pd.DataFrame, name: str) -> list[str]:
 
 def _key(column: str) -> str:
     return f"map.column.{column}"
-
-
-def _label(table: pd.DataFrame) -> str:
-    """How many choices are made, from what the browser sent: the popover is drawn before them."""
-    keys = (*_IN_URL[1:], *map(_key, facets(table)))
-    chosen = [session.widget(key) for key in keys]
-    count = sum(value not in (None, [], (), "all", (0, 100)) for value in chosen)
-    return f"Filter ({count})" if count else "Filter"

@@ -98,6 +98,14 @@ def said(page: Page, text: str) -> None:
     expect(page.get_by_text(text).first).to_be_visible(timeout=WAIT)
 
 
+def inside(page: Page) -> list[str]:
+    """The names of those drawn around, once the gallery shows them and no others."""
+    text = page.get_by_text("drawn around on the map")
+    expect(text).to_be_visible(timeout=WAIT)
+    expect(cards(page)).to_have_count(int(text.inner_text().split()[0]), timeout=WAIT)
+    return names(page)
+
+
 def test_what_is_drawn_around_is_shown_rejected_and_taken_back_in_one_step(
     browser: Browser, server: str, project: str, behind: Store
 ) -> None:
@@ -107,18 +115,17 @@ def test_what_is_drawn_around_is_shown_rejected_and_taken_back_in_one_step(
     all_names = names(page)
     assert len(all_names) == CANDIDATES
     draw_around(page, 0.02, 0.02, 0.98, 0.5)
-    said(page, "drawn around on the map")
-    inside = names(page)
-    assert 0 < len(inside) < CANDIDATES
-    page.get_by_role("button", name=f"Reject {len(inside)}").click()
+    around = inside(page)
+    assert 0 < len(around) < CANDIDATES
+    page.get_by_role("button", name=f"Reject {len(around)}").click()
     page.get_by_text("Too subtle").click()
-    said(page, f"{len(inside)} rejected")
-    said(page, f"reviewed {len(inside)} of {CANDIDATES}")
+    said(page, f"{len(around)} rejected")
+    said(page, f"reviewed {len(around)} of {CANDIDATES}")
     found = states(behind, project)
-    assert sorted(found) == sorted(inside)
+    assert sorted(found) == sorted(around)
     assert {(state.verdict, state.reason) for state in found.values()} == {("reject", "too_subtle")}
     assert len({row.batch for row in log(behind, project)}) == 1
-    expect(page.locator(".badge.rejected")).to_have_count(len(inside))
+    expect(page.locator(".badge.rejected")).to_have_count(len(around))
     page.get_by_role("button", name="Undo").click()
     said(page, f"reviewed 0 of {CANDIDATES}")
     assert {state.verdict for state in states(behind, project).values()} == {None}
@@ -134,10 +141,9 @@ def test_picked_cards_are_ringed_and_what_was_drawn_around_stays(
 ) -> None:
     page = opened(browser, server, project)
     draw_around(page, 0.02, 0.02, 0.98, 0.5)
-    said(page, "drawn around on the map")
-    inside = len(names(page))
+    around = inside(page)
     cards(page).first.click()
-    said(page, f"1 picked of {inside}")
+    said(page, f"1 picked of {len(around)}")
     said(page, "picked in the gallery")
     expect(page.locator(".selectionlayer path").first).to_be_attached()
     draw_around(page, 0.005, 0.005, 0.995, 0.995)  # beside the old outline, or it would be moved

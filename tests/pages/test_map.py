@@ -152,3 +152,19 @@ def test_a_link_with_nonsense_shows_everything(demo: Project) -> None:
     )
     assert not app.exception
     assert says(app, "160 candidates")
+
+
+def test_what_somebody_else_decided_meanwhile_is_told_and_both_stay(
+    demo: Project, store: Store
+) -> None:
+    app = visit(PAGE, demo.id, reviewer="Bo")
+    best = cards(app)["cards"][0]["id"]
+    append(store, demo.id, [Decision(str(uuid4()), best, "reject", "Ada")])
+    app.button(key="map.accept_above").click().run()
+    assert not app.exception
+    assert len(app.warning) == 1
+    assert "1 of them had just been decided otherwise by Ada" in app.warning[0].value
+    assert len(log(store, demo.id)) == 33
+    assert cards(app)["cards"][0]["conflict"]
+    app = visit(PAGE, demo.id, stands="Conflicting")
+    assert [card["id"] for card in cards(app)["cards"]] == [best]

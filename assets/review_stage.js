@@ -15,9 +15,15 @@ export default function ({ data, parentElement, setStateValue }) {
   const stage = (root.stage ??= new Stage(root));
   stage.send = (message) => setStateValue("sent", JSON.stringify(message));
   stage.receive(data);
-  const listen = (event) => stage.key(event);
-  document.addEventListener("keydown", listen);
-  return () => document.removeEventListener("keydown", listen);
+  // This function runs anew with all new data, but one key must be heard once.
+  if (!stage.listening) {
+    stage.listening = (event) => stage.key(event);
+    document.addEventListener("keydown", stage.listening);
+  }
+  return () => {
+    document.removeEventListener("keydown", stage.listening);
+    stage.listening = null;
+  };
 }
 
 class Stage {

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from benchmarks import (
+    app,
     eap,
     evaluators,
     export,
@@ -13,6 +14,7 @@ from benchmarks import (
     image_features,
     insight,
     intake,
+    reviewers,
     scale,
     scaling,
     store,
@@ -32,6 +34,8 @@ ALL = {
     "insight": insight,
     "gallery": gallery,
     "export": export,
+    "app": app,
+    "reviewers": reviewers,
 }
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 HEAD = """# Benchmarks

@@ -103,6 +103,19 @@ def test_twenty_keys_are_twenty_right_decisions_and_a_reload_comes_back_to_the_s
     page.close()
 
 
+def test_a_key_is_heard_once_however_often_the_page_was_drawn(
+    browser: Browser, server: str, project: str, behind: Store
+) -> None:
+    """By an event that cannot be marked as dealt with, which every listener would take for new."""
+    page = opened(browser, server, project)
+    for i in range(6):
+        page.evaluate("document.dispatchEvent(new KeyboardEvent('keydown', {key: 'a'}))")
+        expect(place(page)).to_have_text(f"{i + 2} of {CANDIDATES}")
+        all_saved(page)
+    assert len(log(behind, project)) == 6
+    page.close()
+
+
 def test_reason_note_flag_and_undo_are_saved_as_they_were_meant(
     browser: Browser, server: str, project: str, behind: Store
 ) -> None:

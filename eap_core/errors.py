@@ -13,8 +13,8 @@ class DataError(EapError):
     """The given data cannot be used."""
 
 
-class Unavailable(DataError):
-    """Nothing is wrong with what was given: the disk or the database refused, and may not later."""
+class UnavailableError(DataError):
+    """The disk or the database refused what was given; the same may be taken later."""
 
 
 class SettingsError(EapError):

@@ -9,7 +9,7 @@ import streamlit as st
 
 from eap_core import batches
 from eap_core.batches import Outcome
-from eap_core.errors import EapError, Unavailable
+from eap_core.errors import EapError, UnavailableError
 from eap_core.review import Verdict
 from eap_core.store.ledger import Standing
 from ui import picks, session
@@ -118,7 +118,7 @@ def _tried(
         )
     except EapError as error:
         session.keep(_SAID, [("failed", str(error))])
-        if not isinstance(error, Unavailable):
+        if not isinstance(error, UnavailableError):
             session.keep("map.refused", (*refused(), batch))
         return None
 

@@ -28,7 +28,10 @@ _component = st.components.v2.component(
     "review_stage",
     html='<div class="stage"></div>',
     css=(_ASSETS / "review_stage.css").read_text(encoding="utf-8"),
-    js=(_ASSETS / "review_stage.js").read_text(encoding="utf-8"),
+    js="\n".join(
+        (_ASSETS / name).read_text(encoding="utf-8")
+        for name in ("review_stage.js", "review_drawing.js")
+    ),
 )
 
 

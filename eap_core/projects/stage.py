@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
-from eap_core.errors import DataError, EapError, Unavailable
+from eap_core.errors import DataError, EapError, UnavailableError
 from eap_core.review import Decision, standing
 from eap_core.store.decisions import Ack, append
 from eap_core.store.store import Store
@@ -41,7 +41,7 @@ def receive(
     try:
         acks = append(store, project, [d for rows in by_entry.values() for d in rows])
         return Answer(_per_entry(by_entry, acks))
-    except Unavailable as error:
+    except UnavailableError as error:
         return Answer(trouble=str(error))
     except DataError:
         return _one_by_one(store, project, by_entry)
@@ -53,7 +53,7 @@ def _one_by_one(store: Store, project: str, by_entry: Mapping[str, Sequence[Deci
     for uuid, rows in by_entry.items():
         try:
             saved |= _per_entry({uuid: rows}, append(store, project, rows))
-        except Unavailable as error:
+        except UnavailableError as error:
             return Answer(saved, refused, str(error))
         except EapError as error:
             refused[uuid] = str(error)

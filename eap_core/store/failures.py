@@ -12,7 +12,7 @@ from filelock import Timeout
 from sqlalchemy.exc import DBAPIError, StatementError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from eap_core.errors import DataError, Unavailable
+from eap_core.errors import DataError, UnavailableError
 
 _FULL = "the disk is full — free some room and try again"
 _FAILING = "the disk refused the write (full, over a limit or failing) — free some room or check it"
@@ -84,9 +84,9 @@ def told(failed: str = "not saved") -> Iterator[None]:
         if reason is None:
             raise
         # The driver's text may name the statement's values or the login: it is not repeated.
-        raise Unavailable(f"{failed}: {reason}") from error
+        raise UnavailableError(f"{failed}: {reason}") from error
     except (Timeout, PoolTimeout) as error:
-        raise Unavailable(f"{failed}: {_BUSY}") from error
+        raise UnavailableError(f"{failed}: {_BUSY}") from error
     except StatementError as error:
         if not isinstance(error.orig, ValueError):
             raise
@@ -102,7 +102,7 @@ def told_of_disk(failed: str = "not saved") -> Iterator[None]:
         reason = _SYSTEM.get(error.errno or 0)
         if reason is None:
             raise
-        raise Unavailable(f"{failed}: {reason}") from error
+        raise UnavailableError(f"{failed}: {reason}") from error
 
 
 def _sqlite_reason(error: BaseException | None) -> str | None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Error, sync_playwright
 
+from eap_core.store.opening import open_store
+from eap_core.store.store import Store
 from tests.browser.app_server import AppServer
+from tests.browser.scored import scored_table
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
@@ -38,3 +42,17 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
 def server(running: AppServer) -> str:
     """The address of the app."""
     return running.address
+
+
+@pytest.fixture
+def behind(running: AppServer) -> Iterator[Store]:
+    """The server's own store, seen from behind."""
+    opened = open_store(running.home)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def project(behind: Store, tmp_path: Path) -> str:
+    """A scored table of its own for each test."""
+    return scored_table(behind, tmp_path)

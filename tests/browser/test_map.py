@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import resource
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,42 +13,14 @@ from eap_core.projects.given import Given
 from eap_core.projects.intake import take
 from eap_core.projects.plan import Plan
 from eap_core.projects.scored import score_project
-from eap_core.review import ItemState, fold
 from eap_core.store import projects
 from eap_core.store.decisions import log
-from eap_core.store.items import items_of
-from eap_core.store.opening import open_store
 from eap_core.store.store import Store
 from tests.browser.app_server import AppServer
-from tests.eap_core.projects.conftest import archive, picture, table_text
+from tests.browser.scored import CANDIDATES, WAIT, states
+from tests.eap_core.projects.conftest import archive, picture
 
-WAIT = 60_000
-CANDIDATES = 40
 HOSTILE = '<img src=x onerror="alert(1)">'
-
-
-@pytest.fixture
-def behind(running: AppServer) -> Iterator[Store]:
-    """The server's own store, seen from behind."""
-    opened = open_store(running.home)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def project(behind: Store, tmp_path: Path) -> str:
-    """A scored table of its own for each test."""
-    made = projects.create(behind, f"rows {time.monotonic_ns()}", "table").id
-    for target, rows, seed, shift in (
-        ("normal", 80, 1, 0.0),
-        ("anomaly", 5, 2, 3.0),
-        ("candidate", CANDIDATES, 3, 2.0),
-    ):
-        file = tmp_path / f"{target}.csv"
-        file.write_text(table_text(rows, seed, shift, generator="drawn"))
-        take(behind, made, [Given.at(file)], target)  # type: ignore[arg-type]
-    score_project(behind, made, Plan())
-    return made
 
 
 def opened(
@@ -83,11 +54,6 @@ def draw_around(page: Page, left: float, top: float, right: float, bottom: float
         if i == 0:
             page.mouse.down()
     page.mouse.up()
-
-
-def states(store: Store, project: str) -> dict[str, ItemState]:
-    names = {item.id: item.name for item in items_of(store, project)}
-    return {names[item]: state for item, state in fold(log(store, project)).items()}
 
 
 def names(page: Page) -> list[str]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import resource
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,41 +12,12 @@ from eap_core.projects.given import Given
 from eap_core.projects.intake import take
 from eap_core.projects.plan import Plan
 from eap_core.projects.scored import score_project
-from eap_core.review import ItemState, fold
 from eap_core.store import projects
 from eap_core.store.decisions import log
-from eap_core.store.items import items_of
-from eap_core.store.opening import open_store
 from eap_core.store.store import Store
 from tests.browser.app_server import AppServer
-from tests.eap_core.projects.conftest import archive, picture, table_text
-
-WAIT = 60_000
-CANDIDATES = 40
-
-
-@pytest.fixture
-def behind(running: AppServer) -> Iterator[Store]:
-    """The server's own store, seen from behind."""
-    opened = open_store(running.home)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def project(behind: Store, tmp_path: Path) -> str:
-    """A scored table of its own for each test."""
-    made = projects.create(behind, f"rows {time.monotonic_ns()}", "table").id
-    for target, rows, seed, shift in (
-        ("normal", 80, 1, 0.0),
-        ("anomaly", 5, 2, 3.0),
-        ("candidate", CANDIDATES, 3, 2.0),
-    ):
-        file = tmp_path / f"{target}.csv"
-        file.write_text(table_text(rows, seed, shift, generator="drawn"))
-        take(behind, made, [Given.at(file)], target)  # type: ignore[arg-type]
-    score_project(behind, made, Plan())
-    return made
+from tests.browser.scored import CANDIDATES, WAIT, states
+from tests.eap_core.projects.conftest import archive, picture
 
 
 def opened(browser: Browser, server: str, project: str, who: str = "Ada", more: str = "") -> Page:
@@ -73,11 +42,6 @@ def saved(page: Page) -> Locator:
 
 def all_saved(page: Page) -> None:
     expect(saved(page)).to_contain_text("Saved", timeout=WAIT)
-
-
-def states(store: Store, project: str) -> dict[str, ItemState]:
-    names = {item.id: item.name for item in items_of(store, project)}
-    return {names[item]: state for item, state in fold(log(store, project)).items()}
 
 
 @pytest.mark.parametrize("pause", [30, 120])

@@ -22,7 +22,7 @@ TITLE = "The app in Chromium"
 NOTE = (
     f"Image projects. A key counts from pressing it until the next candidate's picture is drawn "
     f"(median of {KEYS}); what is decided meanwhile is saved, and checked at the end. A project is "
-    "opened by its link until its candidate or its gallery is seen: cold in a browser that must load "
+    "opened by its link until candidate or gallery is seen: cold in a browser that must load "
     "the app itself first, warm in a new tab of one that has it. The reference is the same with "
     f"{FEW} candidates; that of the first page is the same page again."
 )

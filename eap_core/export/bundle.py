@@ -7,7 +7,6 @@ and its manifest. The latter is written first: a ZIP that is there can always be
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -24,11 +23,11 @@ from eap_core.export.request import Request
 from eap_core.export.writing import PARTIAL, written_zip
 from eap_core.progress import Progress, part_of, silent
 from eap_core.store.blobs import whole_file
+from eap_core.store.derived import exports_folder
 from eap_core.store.failures import told_of_disk
 from eap_core.store.store import Store
 
 _DAY = 86_400
-_ID = re.compile(r"[0-9a-f-]{36}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +103,10 @@ def delete(store: Store, project: str, name: str) -> None:
 
 
 def _folder(store: Store, project: str) -> Path:
-    if not _ID.fullmatch(project):  # it may come from an address that anybody typed
+    folder = exports_folder(store.home, project)
+    if folder is None:  # it may come from an address that anybody typed
         raise DataError(f"there is no project {shown(project)} — choose one from the list")
-    return store.home / "exports" / project
+    return folder
 
 
 def _name(found: Contents) -> str:

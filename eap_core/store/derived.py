@@ -6,8 +6,6 @@ import hashlib
 import io
 import re
 import time
-import zipfile
-import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +16,7 @@ import numpy.typing as npt
 
 from eap_core.store.blobs import whole_file
 from eap_core.store.failures import told_of_disk
+from eap_core.store.ids import is_id
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 _DIGEST = "sha256"
@@ -42,7 +41,7 @@ def kept(path: Path) -> dict[str, npt.NDArray[Any]] | None:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as found:
             arrays = dict(found)
         digest = arrays.pop(_DIGEST).tobytes()
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+    except Exception:  # whatever the readers make of damage: a huge shape, an unknown packing
         return None
     if digest != _digest(arrays):
         return None
@@ -67,13 +66,26 @@ def files_of_run(home: Path, run: str, fingerprint: str) -> list[Path]:
     return [insight_file(home, run), *maps.parent.glob(maps.name)]
 
 
+def exports_folder(home: Path, project: str) -> Path | None:
+    """Where a project's bundles lie; None for what is no id, which could lead anywhere."""
+    return home / "exports" / project if is_id(project) else None
+
+
+def exports_of(home: Path, project: str) -> list[Path]:
+    """The files in that folder itself: what a link leads to is nobody's to delete."""
+    folder = exports_folder(home, project)
+    if folder is None or folder.is_symlink() or folder.parent.is_symlink():
+        return []
+    return [path for path in folder.glob("*") if path.is_file() and not path.is_symlink()]
+
+
 def forget_features(home: Path) -> None:
     """Delete image features that were not used for long, and of too many those used least lately.
 
     Whoever needs one of them after all computes it again: a running job loses nothing but time.
     """
     found = []
-    for path in (home / "cache" / "features").rglob("*.*"):
+    for path in (home / "cache" / "features").rglob("*.bin"):  # no *.part, which is being written
         with suppress(FileNotFoundError):  # another process forgets, too
             facts = path.stat()
             found.append((facts.st_mtime, facts.st_size, path))

@@ -6,11 +6,13 @@ all over it: random ids made adding 100,000 items take about twice as long.
 
 from __future__ import annotations
 
+import re
 import secrets
 import time
 from uuid import UUID
 
 _COUNTER_BITS = 62
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def new_ids(count: int) -> list[str]:
@@ -18,3 +20,8 @@ def new_ids(count: int) -> list[str]:
     head = (time.time_ns() // 1_000_000 << 16 | 0x7000 | secrets.randbits(12)) << 64 | 1 << 63
     first = secrets.randbits(_COUNTER_BITS - 1)  # a free bit, so that counting cannot overflow
     return [str(UUID(int=head | first + i)) for i in range(count)]
+
+
+def is_id(text: str) -> bool:
+    """Ids become names of files and folders: nothing else may pass for one."""
+    return _ID.fullmatch(text) is not None

@@ -18,7 +18,7 @@ from eap_core.store.bin import remove_unused
 from eap_core.store.blobs import is_hash
 from eap_core.store.ids import new_ids
 from eap_core.store.projects import Kind, Project, by_id, free_name
-from eap_core.store.restored_rows import Restoring, fit
+from eap_core.store.restored_rows import Restoring, checked_id, fit
 from eap_core.store.schema import projects
 from eap_core.store.store import Store
 
@@ -83,8 +83,9 @@ def _put_rows(connection: Connection, archive: Archive, name: str | None) -> str
     row = from_line(projects, to_line({c.name: archive.about.get(c.name) for c in projects.c}))
     if row["kind"] not in get_args(Kind):
         raise DataError(f"not restored: {shown(row['kind'])} is no kind of project")
-    taken = connection.execute(select(projects.c.id).filter_by(id=row["id"])).first() is not None
-    project = new_ids(1)[0] if taken else row["id"]
+    own = checked_id(row["id"])
+    taken = connection.execute(select(projects.c.id).filter_by(id=own)).first() is not None
+    project = new_ids(1)[0] if taken else own
     fitted = {"id": project, "name": free_name(connection, name or row["name"])}
     fitted |= {"binned_at": None, "current_run": None}
     connection.execute(projects.insert().values(row | fitted))

@@ -11,7 +11,7 @@ from eap_core.errors import DataError, shown
 from eap_core.review import Decision
 from eap_core.roles import ROLES
 from eap_core.store.decision_checks import check
-from eap_core.store.ids import new_ids
+from eap_core.store.ids import is_id, new_ids
 from eap_core.store.restored_json import item_lacks, run_lacks, upload_lacks
 
 Row = dict[str, Any]
@@ -31,7 +31,7 @@ class Restoring:
 
     def take(self, table: str, old: str) -> str:
         """The id that a row of the backup gets here."""
-        new = new_ids(1)[0] if self.renew else old
+        new = new_ids(1)[0] if self.renew else checked_id(old)
         if self.new_id.setdefault((table, old), new) != new:
             raise _damaged(f"the id {shown(old)} is there twice")
         return new
@@ -105,6 +105,13 @@ def fit(table: str, row: Row, known: Restoring) -> Row:
     """The row as it is inserted."""
     ready = FIT[table](row, known)
     return ready | {"project": known.project} if "project" in row else ready
+
+
+def checked_id(old: str) -> str:
+    """The id, unless it is none of this program's: it becomes the name of files and folders."""
+    if not is_id(old):
+        raise _damaged(f"{shown(old)} is no id")
+    return old
 
 
 def _refuse(lacking: str | None) -> None:

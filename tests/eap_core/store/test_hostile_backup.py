@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 
 import pytest
 from PIL import Image
+from sqlalchemy import text
 
 from eap_core.errors import DataError
 from eap_core.health.finding import Finding
@@ -20,9 +23,10 @@ from eap_core.projects.given import Given
 from eap_core.projects.intake import take
 from eap_core.projects.plan import Plan
 from eap_core.projects.scored import score_project
-from eap_core.store import projects
+from eap_core.store import projects, runs
 from eap_core.store.archive_form import MOST_IN_PROJECT, MOST_IN_THUMBNAIL
 from eap_core.store.backup import backup
+from eap_core.store.bin import empty_bin
 from eap_core.store.items import NewItem, NewUpload, add_upload, items_of, uploads_of
 from eap_core.store.opening import open_store
 from eap_core.store.overview import overviews
@@ -249,3 +253,94 @@ def test_a_folder_is_no_backup_and_no_place_for_one(
         restore(store, tmp_path)
     with pytest.raises(DataError, match="no backup was made: a folder is there, not a file"):
         backup(store, project, tmp_path)
+
+
+def with_id(table: str, old: str, new: str) -> Callable[[Members], None]:
+    """The backup with one id, wherever it stands, replaced by another."""
+
+    def change(members: Members) -> None:
+        names = ["project.json"] if table == "projects" else []
+        names += [name for name in members if name.startswith("rows/")]
+        for name in names:
+            members[name] = members[name].replace(
+                json.dumps(old).encode(), json.dumps(new).encode()
+            )
+
+    return change
+
+
+def id_in(file: Path, table: str) -> str:
+    with zipfile.ZipFile(file) as archive:
+        name = "project.json" if table == "projects" else f"rows/{table}.jsonl"
+        lines = archive.read(name).splitlines() if table != "projects" else [archive.read(name)]
+    return str(json.loads(lines[0])["id"])
+
+
+@pytest.mark.parametrize("table", ["projects", "uploads", "items", "runs"])
+@pytest.mark.parametrize("wrong", ["..", "../..", "ABSOLUTE", "a", "*", "", "{id}\n", "{ID}"])
+def test_an_id_that_would_lead_somewhere_else_is_refused(
+    tmp_path: Path, file: Path, table: str, wrong: str
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    mine = outside / "mine.txt"
+    mine.write_text("mine")
+    own = id_in(file, table)
+    new = wrong.replace("ABSOLUTE", str(outside)).format(id=own, ID="A" + own.upper()[1:])
+    target = open_store(tmp_path / "target")
+    with pytest.raises(DataError, match="is no id"):
+        restore(target, repacked(file, with_id(table, own, new), honest=True))
+    assert overviews(target) == []
+    assert not list(target.blobs.folder.rglob("originals/*/*"))
+    assert mine.read_text() == "mine"
+    target.close()
+
+
+@pytest.mark.parametrize("hostile", ["..", "../..", "ABSOLUTE"])
+def test_emptying_the_bin_deletes_nothing_outside_whatever_the_ids_are(
+    tmp_path: Path, hostile: str
+) -> None:
+    """As a store may be that took in such a backup before they were refused."""
+    store = open_store(tmp_path / "a" / "home")
+    outside = tmp_path / "outside"
+    for folder in (outside, store.home, store.home / "exports", tmp_path / "a"):
+        folder.mkdir(exist_ok=True)
+        (folder / "mine.npz").write_text("mine")
+    bad = hostile.replace("ABSOLUTE", str(outside))
+    project = projects.create(store, "x", "table").id
+    run = runs.start(store, project, [], PLAN, {}, f"{bad}/mine")
+    with store.writing() as connection:
+        connection.execute(text("PRAGMA defer_foreign_keys = ON"))
+        for table, column, old, new in (
+            ("projects", "id", project, bad),
+            ("runs", "project", project, bad),
+            ("runs", "id", run.id, f"{bad}/mine"),
+        ):
+            statement = text(f"UPDATE {table} SET {column} = :new WHERE {column} = :old")
+            connection.execute(statement, {"new": new, "old": old})
+    projects.to_bin(store, bad)
+    assert empty_bin(store) == 1
+    assert overviews(store) == []
+    kept = [outside, store.home, store.home / "exports", tmp_path / "a"]
+    assert all((folder / "mine.npz").read_text() == "mine" for folder in kept)
+    store.close()
+
+
+@pytest.mark.parametrize("linked", ["folder", "file"])
+def test_emptying_the_bin_follows_no_link(tmp_path: Path, store: Store, linked: str) -> None:
+    project = projects.create(store, "x", "table").id
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "mine.zip").write_text("mine")
+    folder = store.home / "exports" / project
+    folder.parent.mkdir()
+    if linked == "folder":
+        folder.symlink_to(outside, target_is_directory=True)
+    else:
+        (folder / "below").mkdir(parents=True)
+        (folder / "b.zip").write_text("a bundle")
+        (folder / "link.zip").symlink_to(outside / "mine.zip")
+    projects.to_bin(store, project)
+    assert empty_bin(store) == 1
+    assert (outside / "mine.zip").read_text() == "mine"
+    assert not (folder / "b.zip").exists()

@@ -25,6 +25,7 @@ from eap_core.twins import diverse, merged, twins
 from eap_core.workbench import Workbench
 
 Ints = npt.NDArray[np.intp]
+_VERSION = 1  # of what is kept; what another version has kept counts as lost
 _TEXTS = ("candidates", "training", "columns")
 
 
@@ -70,9 +71,11 @@ class Insight:
 
 
 def insight_of(store: Store, run_id: str) -> Insight | None:
-    """The insight of a run; None while it is not computed."""
+    """The insight of a run; None while it is not computed, or made otherwise."""
     arrays = derived.kept(derived.insight_file(store.home, run_id))
-    return None if arrays is None else _unpacked(arrays)
+    if arrays is None or arrays.get("version", np.array(0)) != _VERSION:
+        return None
+    return _unpacked(arrays)
 
 
 def make_insight(
@@ -84,9 +87,10 @@ def make_insight(
     progress: Progress = silent,
 ) -> None:
     """Compute the insight of a run, and keep it."""
-    problem, evidence = ready.problem, bench.evidence()
+    # With a new run the evidence is there already; for an older one it takes most of the time.
+    problem, evidence = ready.problem, bench.evidence(part_of(progress, 0.0, 0.4))
     around = surroundings(
-        problem, evidence, bench.settings, part_of(progress, 0.0, 0.3), bench.budget
+        problem, evidence, bench.settings, part_of(progress, 0.4, 0.5), bench.budget
     )
     arrays: dict[str, npt.NDArray[Any]] = {
         "candidates": _packed([item.id for item in ready.candidates]),
@@ -94,11 +98,12 @@ def make_insight(
         "labels": problem.y_train,
         **vars(around),
         "k": np.array(int(evidence.k[0])),
-        "diverse": diverse(problem.x_candidates, ranks),
+        "diverse": diverse(problem.x_candidates, ranks, part_of(progress, 0.5, 0.6)),
+        "version": np.array(_VERSION),
     }
     found = twins(problem, ranks)
     if projects.by_id(store, run.project).kind == "images":
-        same = look_alikes(store, ready.candidates, ranks, part_of(progress, 0.3, 1.0))
+        same = look_alikes(store, ready.candidates, ranks, part_of(progress, 0.6, 1.0))
         arrays["twin"] = merged(ranks, found, same)
     else:
         deviate = deviations(problem, around.nearest)

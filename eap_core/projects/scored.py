@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from eap_core.errors import DataError, EapError
+from eap_core.errors import DataError, EapError, UnavailableError, shown
 from eap_core.evaluators import EVALUATORS
 from eap_core.health.finding import Finding, gravest_first
 from eap_core.health.scored import scored_findings
@@ -28,7 +30,14 @@ from eap_core.store.store import Store
 from eap_core.workbench import Workbench
 
 _FIRST = ("eap", "insight", "pca")  # a run is not current without
-_FAILED = "evaluator-failed-"  # how the findings begin that say so
+_FAILED = "evaluator-failed-"  # how the findings begin that say so, of the other steps, too
+_LABELS = MappingProxyType(
+    {
+        "insight": "What is said beside the scores",
+        "pca": "The flat map",
+        "umap": "The map",
+    }
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +73,7 @@ def score_project(
     work = _begun(store, project, plan, read, token)
     _first_figures(work, steps)
     for step, share in zip(later, steps[len(_FIRST) :], strict=True):
-        _do(work, step, share)
+        _add(work, step, share)
     return runs.by_id(store, work.run.id)
 
 
@@ -73,7 +82,7 @@ def complete_run(
 ) -> None:
     """Add what a finished run lacks: insight, maps, its plan's evaluators and these.
 
-    An evaluator that failed before is tried again only if it is named.
+    An evaluator that failed before is tried again only if it is named, all else always.
     """
     evaluator_names(evaluators)
     run = runs.by_id(store, run_id)
@@ -91,7 +100,7 @@ def complete_run(
         )
     work = _Work(store, run, ready, Workbench(ready.problem, plan.settings, plan.seed), plan)
     for step, share in zip(missing, steps, strict=True):
-        _do(work, step, share)
+        _add(work, step, share)
 
 
 def missing_of(store: Store, run: Run, asked: Sequence[str] = ()) -> list[str]:
@@ -163,6 +172,33 @@ def _first_figures(work: _Work, steps: Sequence[Progress]) -> None:
         raise
 
 
+def _add(work: _Work, step: str, progress: Progress) -> None:
+    """Add to a finished run what one step makes; one that fails is told of, and the others go on.
+
+    What the disk or the database refuses may succeed later, so it ends the job and is not told.
+    """
+    finding = None
+    try:
+        _do(work, step, progress)
+    except (Cancelled, UnavailableError):
+        raise
+    except Exception as error:
+        if step in EVALUATORS and column_name(step) in runs.score_names(work.store, work.run.id):
+            return  # another job was faster
+        finding = Finding(_FAILED + step, "warning", _told(step, error)).record
+    runs.replace_finding(work.store, work.run.id, _FAILED + step, finding)
+
+
+def _told(step: str, error: Exception) -> str:
+    label = _LABELS[step] if step in _LABELS else EVALUATORS[step].label
+    reason = str(error)
+    if not isinstance(error, EapError):  # a bug, or numbers that nobody thought of
+        # A worker's log is what it writes to stderr, where this goes.
+        logging.getLogger(__name__).error("%s failed", step, exc_info=error)
+        reason = f"an unexpected error, {type(error).__name__} {shown(str(error))}"
+    return f"{label} could not be computed: {reason}"
+
+
 def _do(work: _Work, step: str, progress: Progress) -> None:
     if step == "insight":
         ranks = runs.scores_of(work.store, work.run.id)["rank"].astype(np.intp)
@@ -172,19 +208,6 @@ def _do(work: _Work, step: str, progress: Progress) -> None:
     elif step == "umap":
         make_map(work.store, work.run, "umap", work.ready.problem, progress)
     else:
-        _evaluate(work, step, progress)
-
-
-def _evaluate(work: _Work, name: str, progress: Progress) -> None:
-    """Add one evaluator's scores; one that fails is told of, and the others go on."""
-    finding = None
-    try:
-        progress(0.0, EVALUATORS[name].label)
-        scores = EVALUATORS[name].score(work.bench, progress)
-        runs.add_scores(work.store, work.run.id, column_name(name), scores.astype(np.float64))
-    except EapError as error:
-        if column_name(name) in runs.score_names(work.store, work.run.id):
-            return  # another job was faster
-        what = f"{EVALUATORS[name].label} could not be computed: {error}"
-        finding = Finding(_FAILED + name, "warning", what).record
-    runs.replace_finding(work.store, work.run.id, _FAILED + name, finding)
+        progress(0.0, EVALUATORS[step].label)
+        scores = EVALUATORS[step].score(work.bench, progress)
+        runs.add_scores(work.store, work.run.id, column_name(step), scores.astype(np.float64))

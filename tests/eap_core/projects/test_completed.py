@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from eap_core import jobs as work
-from eap_core.errors import DataError
+from eap_core.errors import DataError, UnavailableError
 from eap_core.evaluators import EVALUATORS, THIRTEEN
 from eap_core.explain import explain
 from eap_core.progress import Cancelled, Progress, silent
-from eap_core.projects import scored
+from eap_core.projects import maps, scored
 from eap_core.projects.contents import prepared
 from eap_core.projects.given import Given
 from eap_core.projects.insight import insight_of
@@ -125,12 +125,13 @@ def test_a_job_started_again_only_completes(store: Store, project: str) -> None:
 
 @dataclass(frozen=True)
 class _Failing:
+    error: Exception = field(default_factory=lambda: DataError("there are too few rows — add some"))
     label: ClassVar[str] = "Failing"
     summary: ClassVar[str] = "fails"
     cost: ClassVar[str] = "instant"
 
     def score(self, bench: Workbench, progress: Progress = silent) -> Floats:  # noqa: ARG002
-        raise DataError("there are too few rows — add some")
+        raise self.error
 
 
 def test_an_evaluator_that_fails_is_told_and_loses_no_other(
@@ -149,6 +150,58 @@ def test_an_evaluator_that_fails_is_told_and_loses_no_other(
     assert "rarity" in runs.score_names(store, run.id)
     codes = [each["code"] for each in runs.by_id(store, run.id).findings]
     assert "evaluator-failed-rarity" not in codes
+
+
+def test_unexpected_errors_lose_no_other_step(
+    store: Store, project: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken_map(*_: object) -> object:
+        raise RuntimeError("no neighbours")
+
+    broken = {**EVALUATORS, "rarity": _Failing(np.linalg.LinAlgError("Singular matrix"))}
+    monkeypatch.setattr(scored, "EVALUATORS", broken)
+    monkeypatch.setattr(maps, "umap_places", broken_map)
+    run = score_project(store, project, Plan(evaluators=("rarity", "loo")))
+    assert run.status == "finished"
+    assert "loo" in runs.score_names(store, run.id)
+    told = {each["code"]: each["what"] for each in run.findings}
+    assert told["evaluator-failed-rarity"] == (
+        "Failing could not be computed: an unexpected error, LinAlgError 'Singular matrix'"
+    )
+    assert "The map could not be computed" in told["evaluator-failed-umap"]
+    assert "Traceback" in caplog.text
+    assert "no neighbours" in caplog.text
+    complete_run(store, run.id, evaluators=("p_y",))  # the map fails again, and before it
+    assert "p_y_one_pass" in runs.score_names(store, run.id)
+    monkeypatch.undo()
+    complete_run(store, run.id, evaluators=("rarity",))
+    run = runs.by_id(store, run.id)
+    assert missing_of(store, run) == []
+    assert "rarity" in runs.score_names(store, run.id)
+    assert not [each for each in run.findings if each["code"].startswith("evaluator-failed")]
+
+
+def test_what_a_busy_store_refused_is_computed_later(
+    store: Store, project: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = UnavailableError("not saved: others are writing — try again")
+    add = runs.add_scores
+
+    def once(store: Store, run: str, name: str, values: Floats) -> None:
+        if name == "rarity":
+            raise busy
+        add(store, run, name, values)
+
+    monkeypatch.setattr(runs, "add_scores", once)
+    with pytest.raises(UnavailableError, match="try again"):
+        score_project(store, project, Plan(evaluators=("rarity", "loo")))
+    monkeypatch.undo()
+    (run,) = runs.runs_of(store, project)
+    assert run.status == "finished"
+    assert not [each for each in run.findings if each["code"].startswith("evaluator-failed")]
+    assert missing_of(store, run) == ["rarity", "loo"]
+    complete_run(store, run.id)
+    assert {"rarity", "loo"} <= set(runs.score_names(store, run.id))
 
 
 def test_a_job_adds_evaluators_to_a_finished_run(store: Store, project: str) -> None:
@@ -227,6 +280,21 @@ def test_insight_that_was_lost_is_made_again(store: Store, project: str) -> None
     assert after.training == before.training
     for name in ("nearest", "radius", "twin", "diverse"):
         np.testing.assert_array_equal(getattr(after, name), getattr(before, name))
+
+
+def test_insight_of_another_version_counts_as_lost(store: Store, project: str) -> None:
+    run = score_project(store, project, Plan())
+    path = derived.insight_file(store.home, run.id)
+    arrays = derived.kept(path)
+    assert arrays is not None
+    derived.keep(path, {"version": arrays["version"] + 1})
+    assert insight_of(store, run.id) is None
+    derived.keep(path, {"candidates": arrays["candidates"]})
+    assert insight_of(store, run.id) is None
+    steps: list[str] = []
+    complete_run(store, run.id, lambda _, step: steps.append(step))
+    assert insight_of(store, run.id) is not None
+    assert steps.index("diverse order") > steps.index("surroundings") > 1  # EAP is told of before
 
 
 def test_names_that_both_classes_have_are_told_apart(store: Store, tmp_path: Path) -> None:

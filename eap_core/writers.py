@@ -32,7 +32,7 @@ def original(text: str) -> str:
 def csv_text(frame: pd.DataFrame) -> str:
     """CSV with full-precision numbers and neutral text, the same on every system."""
     safe = frame.copy()
-    odd = False
+    odd = any("\r" in str(name) for name in safe.columns)
     for name in safe.columns[[not _numeric(frame[c]) for c in frame.columns]]:
         safe[name] = [neutral(str(value)) for value in safe[name]]
         odd = odd or any("\r" in text for text in safe[name])

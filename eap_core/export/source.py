@@ -54,17 +54,22 @@ def read_source(store: Store, project: str) -> Source:
             f"the project {shown(found.name)} has no scores yet — score its candidates first"
         )
     run = runs.by_id(store, found.current_run)
-    state = state_of(store, project)
+    before = state_of(store, project)
     decisions = log(store, project)
     frame = run_frame(store, run.id)
     items = items_of(store, project)
+    uploads = uploads_of(store, project)
+    # These are several looks, and an upload may be removed between two: only what all saw counts.
+    held = {upload.id for upload in uploads if upload.removed_at is None}
+    items = [item for item in items if item.upload in held]
+    frame = frame[frame["item"].isin([item.id for item in items if item.role == "candidate"])]
     return Source(
         found,
         run,
         frame.sort_values(["rank", "item"], ignore_index=True),
         {role: [item for item in items if item.role == role] for role in ROLES},
-        [upload for upload in uploads_of(store, project) if upload.removed_at is None],
+        [upload for upload in uploads if upload.id in held],
         decisions,
         fold(decisions),
-        run.settings.get("state") != state,
+        {before, state_of(store, project)} != {run.settings.get("state")},
     )

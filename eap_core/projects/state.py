@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-
+from eap_core.store.ids import state_digest
 from eap_core.store.items import present_uploads
 from eap_core.store.store import Store
 
 
 def state_of(store: Store, project: str) -> str:
     """Changes whenever an upload is added, removed or put back; an upload itself never changes."""
-    present = present_uploads(store, project)
-    return hashlib.sha256("\n".join(present).encode()).hexdigest()
+    return state_digest(present_uploads(store, project))

@@ -6,9 +6,11 @@ all over it: random ids made adding 100,000 items take about twice as long.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import secrets
 import time
+from collections.abc import Iterable
 from uuid import UUID
 
 _COUNTER_BITS = 62
@@ -25,3 +27,8 @@ def new_ids(count: int) -> list[str]:
 def is_id(text: str) -> bool:
     """Ids become names of files and folders: nothing else may pass for one."""
     return _ID.fullmatch(text) is not None
+
+
+def state_digest(present: Iterable[str]) -> str:
+    """What a project holds, as one digest of the ids of its present uploads in their order."""
+    return hashlib.sha256("\n".join(present).encode()).hexdigest()

@@ -86,7 +86,10 @@ def _put_rows(connection: Connection, archive: Archive, name: str | None) -> str
     own = checked_id(row["id"])
     taken = connection.execute(select(projects.c.id).filter_by(id=own)).first() is not None
     project = new_ids(1)[0] if taken else own
-    fitted = {"id": project, "name": free_name(connection, name or row["name"])}
+    fitted: dict[str, str | None] = {
+        "id": project,
+        "name": free_name(connection, name or row["name"]),
+    }
     fitted |= {"binned_at": None, "current_run": None}
     connection.execute(projects.insert().values(row | fitted))
     known = Restoring(project, taken, frozenset([*archive.originals, *_missing(archive)]))

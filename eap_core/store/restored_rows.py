@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -11,7 +13,7 @@ from eap_core.errors import DataError, shown
 from eap_core.review import Decision
 from eap_core.roles import ROLES
 from eap_core.store.decision_checks import check
-from eap_core.store.ids import is_id, new_ids
+from eap_core.store.ids import is_id, new_ids, state_digest
 from eap_core.store.restored_json import item_lacks, run_lacks, upload_lacks
 
 Row = dict[str, Any]
@@ -26,6 +28,7 @@ class Restoring:
     files: frozenset[str]
     new_id: dict[tuple[str, str], str] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)  # of uploads
+    present: list[tuple[datetime, str, str]] = field(default_factory=list)  # uploads: old, new id
     lengths: dict[str, int] = field(default_factory=dict)  # of a run's scores
     decided: dict[str, tuple[str, str | None]] = field(default_factory=dict)  # uuid: item, root
 
@@ -43,6 +46,13 @@ class Restoring:
         except (KeyError, TypeError):
             raise _damaged(f"{shown(old)} is named, but not in {table}") from None
 
+    @cached_property
+    def states(self) -> tuple[str, str]:
+        """What the project held as its digest there and here; when all uploads have come in."""
+        old = sorted((added, old) for added, old, _ in self.present)
+        new = sorted((added, new) for added, _, new in self.present)
+        return state_digest(each for _, each in old), state_digest(each for _, each in new)
+
     def file(self, sha256: str | None) -> str | None:
         if sha256 is not None and sha256 not in self.files:
             raise _damaged(f"the file {shown(sha256)} is not in it")
@@ -53,6 +63,8 @@ def _upload(row: Row, known: Restoring) -> Row:
     _refuse(upload_lacks(row))
     upload = known.take("uploads", row["id"])
     known.kinds[upload] = row["kind"]
+    if row["removed_at"] is None:
+        known.present.append((row["added"], row["id"], upload))
     return row | {"id": upload, "sha256": known.file(row["sha256"])}
 
 
@@ -72,7 +84,11 @@ def _run(row: Row, known: Restoring) -> Row:
     run = known.take("runs", row["id"])
     candidates = [known.named("items", item) for item in row["candidates"]]
     known.lengths[run] = len(candidates)
-    return row | {"id": run, "job": None, "candidates": candidates}
+    there, here = known.states
+    settings = row["settings"]
+    if settings.get("state") == there:  # or a copy would say that its data changed
+        settings = {**settings, "state": here}
+    return row | {"id": run, "job": None, "candidates": candidates, "settings": settings}
 
 
 def _scores(row: Row, known: Restoring) -> Row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 from pathlib import Path
 
@@ -67,3 +68,11 @@ def test_a_carriage_return_stays_within_its_cell() -> None:
     frame = pd.DataFrame({"id": ["a\rb", "c"], "x": [0.5, -1.0]})
     back = pd.read_csv(io.StringIO(csv_text(frame), newline=""))
     pd.testing.assert_frame_equal(back, frame)
+
+
+@pytest.mark.parametrize("name", ["a\rb", "a\nb", "a\r\nb", '"\r'])
+def test_a_line_break_stays_within_the_name_of_its_column(name: str) -> None:
+    frame = pd.DataFrame({name: ["x", "y"], "z": [0.5, -1.0]})
+    header, *rows = csv.reader(io.StringIO(csv_text(frame), newline=""))
+    assert header == [name, "z"]
+    assert [len(row) for row in rows] == [2, 2]

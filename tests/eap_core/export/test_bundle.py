@@ -14,17 +14,18 @@ import pytest
 
 import eap_core
 from eap_core.errors import DataError, SettingsError
+from eap_core.export import source
 from eap_core.export.bundle import Bundle, bundle, bundles_of, delete
 from eap_core.export.request import FORMATS, Format, Request
 from eap_core.progress import Cancelled
 from eap_core.review import REASONS
 from eap_core.store import projects, runs
 from eap_core.store.bin import empty_bin
-from eap_core.store.items import NewItem, NewUpload, add_upload, items_of
+from eap_core.store.items import NewItem, NewUpload, add_upload, items_of, remove_upload
 from eap_core.store.projects import Project
 from eap_core.store.store import Store
 from eap_core.writers import original
-from tests.eap_core.export.conftest import HOSTILE, decide, scored
+from tests.eap_core.export.conftest import HOSTILE, decide, picture, scored
 
 AT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 
@@ -248,3 +249,25 @@ def test_a_later_run_is_the_one_exported(store: Store, rows: Project) -> None:
     assert "rarity" not in frame
     runs.make_current(store, runs.runs_of(store, rows.id)[1].id)
     assert "rarity" in csv_of(bundle(store, rows.id, Request()))
+
+
+@pytest.mark.parametrize("look", ["items_of", "uploads_of"])
+@pytest.mark.parametrize("form", ["csv", "imagefolder"])
+def test_an_upload_that_is_removed_between_two_looks_is_left_out_and_said(
+    store: Store, images: Project, monkeypatch: pytest.MonkeyPatch, look: str, form: Format
+) -> None:
+    late = NewItem(0, "candidate", "late.png", store.blobs.put(picture(99)))
+    upload = add_upload(store, images.id, NewUpload("late.zip", "images"), [late])
+    scored(store, images.id)
+    there = getattr(source, look)
+
+    def after_removing(opened: Store, project: str) -> object:
+        remove_upload(opened, project, upload.id)
+        return there(opened, project)
+
+    monkeypatch.setattr(source, look, after_removing)
+    made = bundle(store, images.id, Request(form, top=100))
+    assert made.counts["candidates"] == 14
+    assert "late" not in "".join(opened(made))
+    assert made.manifest["run"]["data_changed_since"] is True
+    assert [each["name"] for each in made.manifest["inputs"]["uploads"]] == ["all.zip"]

@@ -21,6 +21,7 @@ from eap_core.images.thumbnail import thumbnail as make_thumbnail
 from eap_core.progress import Cancelled
 from eap_core.projects.given import Taken
 from eap_core.projects.plan import Plan
+from eap_core.projects.state import state_of
 from eap_core.review import Decision, fold
 from eap_core.store import projects, runs
 from eap_core.store.backup import backup
@@ -336,3 +337,24 @@ def test_a_cancelled_restore_leaves_nothing(tmp_path: Path) -> None:
     assert not list(target.blobs.folder.rglob("originals/*/*"))
     source.close()
     target.close()
+
+
+def test_a_copy_beside_its_original_knows_whether_its_data_changed(
+    store: Store, full: str, tmp_path: Path
+) -> None:
+    ids = [item.id for item in items_of(store, full, "candidate")]
+    for number in range(3):
+        given = NewUpload(f"more {number}", "csv", details=TAKEN)
+        add_upload(store, full, given, [NewItem(0, "normal", f"more {number}")])
+    for state in ("of another time", state_of(store, full)):
+        run = runs.start(store, full, ids, {**PLAN, "state": state}, {}, "abc")
+        runs.finish(store, run.id)
+    file = backup(store, full, tmp_path / "b.zip").file
+    copy = restore(store, file).id
+    assert state_of(store, copy) != state_of(store, full)
+    latest, older = runs.runs_of(store, copy)[:2]
+    assert latest.settings["state"] == state_of(store, copy)
+    assert older.settings["state"] == "of another time"
+    uploads = {upload.name: upload.id for upload in uploads_of(store, copy)}
+    remove_upload(store, copy, uploads["more 1"])
+    assert latest.settings["state"] != state_of(store, copy)

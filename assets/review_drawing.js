@@ -17,7 +17,7 @@ const icon = (name) => h("span", { class: "icon", "aria-hidden": "true", text: n
 function button(words, key, symbol, act, kind = "") {
   return h(
     "button",
-    { type: "button", class: kind, onclick: act, "aria-keyshortcuts": key === "Space" ? " " : key },
+    { type: "button", class: kind, onclick: act, "aria-label": words, "aria-keyshortcuts": key },
     icon(symbol), h("span", { text: words }), h("kbd", { text: key }),
   );
 }
@@ -45,8 +45,8 @@ function build(stage) {
   put("stands", h("p", { class: "stands" }));
   put("why", h("section", { class: "why", "aria-label": "Why this score" }));
   put("note", h("textarea", {
-    rows: "1", maxlength: "2000", placeholder: "Note (N)", "aria-label": "Note",
-    oninput: (event) => (stage.note = event.target.value),
+    rows: "1", maxlength: "2000", placeholder: "Note (N), saved with your decision", "aria-label": "Note",
+    oninput: (event) => (stage.draft = event.target.value),
     onchange: (event) => stage.remark(event.target.value),
   }));
   put("reasons", h("div", { class: "reasons", role: "group", "aria-label": "Reason" }));
@@ -76,11 +76,12 @@ function build(stage) {
     h("button", { type: "button", class: "plain", "aria-label": "Next candidate",
       onclick: () => stage.go(stage.at + 1) }, icon("arrow_forward")),
   );
-  const help = h("button", { type: "button", class: "plain", onclick: () => stage.help() },
+  const help = h("button", { type: "button", class: "plain", "aria-label": "Help", onclick: () => stage.help() },
     icon("help"), h("span", { text: "Help" }));
   put("side", h("aside", {}, parts.name, parts.about, parts.stands, decide, parts.reasons,
     h("div", { class: "remark" }, parts.note, parts.flag), parts.why));
-  put("panes", h("div", { class: "panes" },
+  put("loading", h("p", { class: "hint", text: "Loading …" }));
+  put("panes", h("div", { class: "panes" }, parts.loading,
     h("div", { class: "pictures" }, parts.candidate, parts.features, parts.looks, parts.near),
     parts.side));
   stage.root.append(
@@ -112,10 +113,10 @@ function watch(view, stage) {
 
 function helpOf(stage) {
   const rows = [
-    ["A", "accept"], ["X", "reject"], ["1 – 5", "reason, before or after the X"],
+    ["A", "accept"], ["X", "reject"], ["1 – 5", "reason; then X. On a rejected one: another reason"],
     ["Space", "skip"], ["Z or Backspace", "undo"], ["F", "flag for later"], ["N", "write a note"],
     ["← →", "look at others without deciding"], ["D", "difference to the normal beside it"],
-    ["B", "blink between the two"], ["+  −  0", "closer, farther, whole picture"], ["?", "this help"],
+    ["B", "blink between the two"], ["+  −  0", "closer, farther, whole picture; Shift and an arrow moves it"], ["?", "this help"],
   ];
   return h("dialog", { "aria-label": "Keys" },
     h("h3", { text: "Keys" }),
@@ -132,6 +133,7 @@ function draw(stage) {
   stage.root.dataset.kind = data.kind;
   stage.root.dataset.compare = stage.compare ?? "";
   parts.keys.setAttribute("aria-pressed", String(stage.keysOn));
+  parts.keys.lastChild.textContent = stage.keysOn ? "Keys are on" : "Keys are off";
   parts.place.textContent = over ? "The end" : `${stage.at + 1} of ${data.total}`;
   strip(stage);
   saved(stage);
@@ -140,15 +142,16 @@ function draw(stage) {
   stage.hold();
   if (over) return end(stage);
   parts.panes.setAttribute("aria-busy", String(!item));
+  for (const part of parts.panes.children) part.hidden = !item; // nothing of the one before
+  parts.loading.hidden = Boolean(item);
   if (item) candidate(stage, item);
-  else parts.name.textContent = "Loading …";
 }
 
 function candidate(stage, item) {
   const { parts, data } = stage;
   const now = stage.standing(item);
   const hidden = data.blind && now.verdict !== "accept" && now.verdict !== "reject";
-  parts.name.textContent = item.name;
+  parts.name.textContent = hidden ? "Candidate" : item.name; // a name may tell the generator
   parts.about.replaceChildren(
     ...(hidden ? [] : item.about).flatMap(([name, value]) => [h("dt", { text: name }), h("dd", { text: value })]));
   stands(stage, now);
@@ -157,15 +160,15 @@ function candidate(stage, item) {
   near(stage, item);
   reasons(stage, now);
   parts.flag.setAttribute("aria-pressed", String(Boolean(now.flagged)));
-  if (!stage.note && document.activeElement?.shadowRoot?.activeElement !== parts.note)
-    parts.note.value = now.note ?? "";
+  if (parts.note.getRootNode().activeElement !== parts.note)
+    parts.note.value = stage.draft || now.note || "";
   why(parts.why, item.why, hidden);
   ahead(stage);
 }
 
 function pictures(stage, item) {
   const [image, reference] = stage.parts.candidate.querySelectorAll("img");
-  source(image, item.picture, `Candidate ${item.name}`);
+  source(image, item.picture, `Candidate ${stage.parts.name.textContent}`);
   const beside = item.near[stage.reference];
   reference.hidden = !stage.compare || !beside;
   if (stage.compare && beside) source(reference, beside.picture, "");
@@ -281,7 +284,7 @@ function why(place, found, hidden) {
     h("p", { text: found.sentence }),
     bar("Looks anomalous", found.p, percent(found.p)),
     bar("Weight of the evidence", found.weight, percent(found.weight)),
-    bar("Score", found.evidence / found.best, found.score.toFixed(3), found.belief / found.best),
+    bar("Score (the best fills it)", found.evidence / found.best, found.score.toFixed(3), found.belief / found.best),
     h("p", { class: "hint key" }, h("i", { class: "dot" }), h("span", { text: "from the evidence" }),
       h("i", { class: "dot prior" }), h("span", { text: "from the prior belief" })),
     h("details", {}, h("summary", { text: "In numbers" }),

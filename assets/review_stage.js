@@ -8,6 +8,7 @@ const RETRY_MS = 4000;
 const BLINK_MS = 600;
 const LARGEST_ZOOM = 8;
 const LETTERS = { accept: "a", reject: "x", skip: "s" };
+const WAYS = { ArrowLeft: [0.2, 0], ArrowRight: [-0.2, 0], ArrowUp: [0, 0.2], ArrowDown: [0, -0.2] };
 const WORDS = { accept: "accepted", reject: "rejected", skip: "skipped" };
 
 export default function ({ data, parentElement, setStateValue }) {
@@ -23,6 +24,7 @@ export default function ({ data, parentElement, setStateValue }) {
   return () => {
     document.removeEventListener("keydown", stage.listening);
     stage.listening = null;
+    clearTimeout(stage.retry);
   };
 }
 
@@ -32,9 +34,10 @@ class Stage {
     this.known = new Map(); // position → candidate, as the server last told
     this.pending = []; // decisions of which the server has not said that they are saved
     this.at = 0;
-    this.number = 0; // of the last message
+    this.number = Math.floor(Math.random() * 2 ** 40); // of the last message: no two stages alike
+    this.first = this.number;
     this.reason = null;
-    this.note = "";
+    this.drafts = {}; // notes on candidates that are not decided on
     this.reference = 0; // which neighbour the candidate is compared with
     this.compare = null; // "difference" or "blink"
     this.view = { scale: 1, x: 0, y: 0 };
@@ -62,41 +65,52 @@ class Stage {
   begin() {
     this.known.clear();
     this.at = this.data.at;
-    this.pending = this.kept();
+    // What is in memory may have found no room on the shelf; a place belongs to an order.
+    const unsaved = [...this.laid("unsaved", []), ...this.pending].filter(
+      ({ reviewer }) => reviewer === this.data.reviewer,
+    );
+    const each = new Map(unsaved.map((entry) => [entry.uuid, { ...entry, position: -1 }]));
+    this.pending = [...each.values()];
+    this.drafts = { ...this.laid("drafts", {}) };
+    remember(this.data.reviewer);
     this.leave();
     if (this.pending.length) this.post();
   }
 
-  // What was not saved when the page closed is sent again when it opens.
-  get shelf() {
-    return `eap.unsaved.${this.data.project}.${this.data.reviewer}`;
+  // What was not saved when the page closed is sent again when it opens, and drafts are there again.
+  shelf(what) {
+    return `eap.${what}.${this.data.project}.${this.data.reviewer}`;
   }
 
-  kept() {
+  laid(what, otherwise) {
     try {
-      const found = JSON.parse(localStorage.getItem(this.shelf) ?? "[]");
-      return Array.isArray(found) ? found : [];
+      return JSON.parse(localStorage.getItem(this.shelf(what))) ?? otherwise;
     } catch {
-      return [];
+      return otherwise;
+    }
+  }
+
+  lay(what, value) {
+    try {
+      if (value === null) localStorage.removeItem(this.shelf(what));
+      else localStorage.setItem(this.shelf(what), JSON.stringify(value));
+    } catch {
+      // no room or no permission: it is still in memory, and decisions are on their way
     }
   }
 
   keep() {
-    try {
-      if (this.pending.length) localStorage.setItem(this.shelf, JSON.stringify(this.pending));
-      else localStorage.removeItem(this.shelf);
-    } catch {
-      // no room or no permission: the decisions are still in memory and on their way
-    }
+    this.lay("unsaved", this.pending.length ? this.pending : null);
   }
 
   settle(answer) {
     const { saved = {}, refused = {}, trouble = null } = answer ?? {};
     const before = this.pending.length;
     this.pending = this.pending.filter(({ uuid }) => !(uuid in saved) && !(uuid in refused));
-    this.trouble = trouble;
-    if (answer?.number !== this.answered) {
-      this.answered = answer?.number;
+    const own = answer && answer.number > this.first && answer.number <= this.number;
+    this.trouble = own ? trouble : null;
+    if (own && answer.number !== this.answered) {
+      this.answered = answer.number;
       const conflicts = Object.values(saved).map((one) => one.conflict).filter(Boolean);
       this.notices.push(...conflicts, ...Object.values(refused));
     }
@@ -112,6 +126,7 @@ class Stage {
   }
 
   post() {
+    if (!this.root.isConnected) return; // what is unsaved is on the shelf
     this.number += 1;
     const item = this.item?.id ?? null;
     const has = [...this.known.keys()].filter((p) => Math.abs(p - this.at) <= NEAR);
@@ -163,12 +178,22 @@ class Stage {
 
   leave() {
     this.reason = null;
-    this.note = "";
     this.reference = 0;
     this.told = null;
     this.compare = null;
     this.view = { scale: 1, x: 0, y: 0 };
-    if (this.parts) this.parts.note.value = "";
+  }
+
+  // What was written and not decided upon yet: there again when the candidate is.
+  get draft() {
+    return this.drafts[this.item?.id] ?? "";
+  }
+
+  set draft(text) {
+    if (!this.item) return;
+    if (text) this.drafts[this.item.id] = text;
+    else delete this.drafts[this.item.id];
+    this.lay("drafts", Object.keys(this.drafts).length ? this.drafts : null);
   }
 
   next() {
@@ -184,7 +209,7 @@ class Stage {
     const item = this.item;
     this.pending.push({
       uuid: uuid(), item: item.id, position: this.at, name: item.name, verdict,
-      seen: this.data.seq, ...more,
+      reviewer: this.data.reviewer, seen: this.data.seq, ...more,
     });
     this.keep();
   }
@@ -192,7 +217,9 @@ class Stage {
   decide(verdict) {
     if (!this.item) return;
     const reason = verdict === "reject" ? this.reason : null;
-    this.enter(verdict, { reason, note: this.note.trim() });
+    const before = this.standing(this.item);
+    this.enter(verdict, { reason, note: (this.draft || before.note || "").trim() });
+    this.draft = "";
     this.go(this.next());
   }
 
@@ -215,11 +242,11 @@ class Stage {
   }
 
   remark(text) {
-    this.note = text;
     const now = this.item && this.standing(this.item);
     if (!now || (now.verdict !== "reject" && now.verdict !== "accept")) return;
     if (text.trim() === (now.note ?? "")) return;
     this.enter(now.verdict, { reason: now.reason, note: text.trim() });
+    this.draft = "";
     this.post();
     this.show();
   }
@@ -235,7 +262,7 @@ class Stage {
     const which = last.batch ? { undo_batch: last.batch } : { undo_of: last.uuid };
     this.pending.push({
       uuid: uuid(), item: last.item, position: last.position, name: last.name, verdict: "undo",
-      undone: last.verdict, seen: this.data.seq, ...which,
+      reviewer: this.data.reviewer, undone: last.verdict, seen: this.data.seq, ...which,
     });
     this.keep();
     this.go(last.position >= 0 ? last.position : this.at);
@@ -300,11 +327,20 @@ class Stage {
       return;
     }
     if (!this.root.isConnected || document.querySelector("[role=dialog]")) return;
+    if (this.parts.help.open && event.key !== "?") return;
     const own = inside.includes(this.root);
-    const button = target.closest?.("button, a, [role=radio], [role=slider], [role=tab], summary");
+    const link = target.closest?.("a");
+    if (link && event.key === "Enter") return;
+    const button = target.closest?.("button, [role=radio], [role=slider], [role=tab], summary");
     if (button && (!own || event.key === " ") && [" ", "Enter"].includes(event.key)) return;
     if (button && !own && event.key.startsWith("Arrow")) return;
     if (!this.keysOn && event.key !== "?") return;
+    const way = event.shiftKey && WAYS[event.key];
+    if (way) {
+      event.preventDefault();
+      this.pan(...way);
+      return;
+    }
     const act = this.actions()[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!act) return;
     event.preventDefault();
@@ -345,6 +381,12 @@ class Stage {
   show() {
     draw(this);
   }
+}
+
+// The name is there again in the next tab, whatever link opens it.
+function remember(reviewer) {
+  const kept = "path=/; max-age=31536000; SameSite=Lax";
+  document.cookie = `eap_reviewer=${encodeURIComponent(reviewer)}; ${kept}`;
 }
 
 // Until the server tells how the candidate stands without it.

@@ -1,5 +1,7 @@
 """Projects, what is in them, and how healthy it is."""
 
+from typing import Literal
+
 import streamlit as st
 
 from eap_core import jobs as work
@@ -52,7 +54,7 @@ def _settings(project: Project) -> None:
             with frame.errors_said():
                 projects.to_bin(opened, project.id)
                 session.look_at(None)
-                st.toast(f"{plain(project.name)} is deleted. It can be taken back below the list.")
+                session.keep("home.deleted", project.name)
                 st.rerun()
 
 
@@ -139,7 +141,8 @@ def _score(project: Project, stopped: bool) -> None:
     jobs.outcome(job)
     with st.container(horizontal=True, vertical_alignment="center"):
         words = "Score again" if project.current_run else "Score the candidates"
-        if st.button(words, type="primary", disabled=stopped, icon=":material/speed:"):
+        kind: Literal["primary", "secondary"] = "secondary" if project.current_run else "primary"
+        if st.button(words, type=kind, disabled=stopped, icon=":material/speed:"):
             work.launch(opened, "score", Plan(("all",)).record, project.id)
             st.rerun()
         if project.current_run:

@@ -42,7 +42,8 @@ def choices() -> None:
 
 def queue(found: Subject, order: str, which: str) -> Queue:
     """The rows to look at, as they stood when this order was chosen: it never changes under way."""
-    name = f"{found.run.id} {found.state} {order} {which}"
+    picked = hash(session.current().chosen) if which == "chosen" else ""
+    name = f"{found.run.id} {found.state} {order} {which} {picked}"
     before = session.kept("review.queue")
     if isinstance(before, Queue) and before.name == name:
         return before
@@ -85,11 +86,18 @@ def cards_of(found: Subject) -> Cards:
 @st.fragment
 def review(found: Subject, cards: Cards) -> None:
     """A decision draws only this anew."""
+    with frame.errors_said():  # Streamlit lets none out of a fragment
+        _review(found, cards)
+
+
+def _review(found: Subject, cards: Cards) -> None:
     frame.status(found.project, found.standing(), found.candidates, choices)
     order, which, blind = (session.widget(name) for name in ("order", "show", "blind"))
     shown = queue(found, str(order or "score"), str(which or "all"))
     if not shown.rows:
         st.info("There is none of this kind to look at.", icon=":material/info:")
+        if which != "all":
+            st.button("Show all candidates", on_click=session.set_widget, args=("show", "all"))
         return
     review_stage.show(found, cards, shown, bool(blind))
 

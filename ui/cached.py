@@ -10,18 +10,12 @@ import pandas as pd
 import streamlit as st
 
 from eap_core.compare import Comparison, compare
-from eap_core.evidence import Evidence
-from eap_core.problem import Problem
 from eap_core.project_map import Places
-from eap_core.projects.contents import prepared
 from eap_core.projects.insight import Insight, insight_of
 from eap_core.projects.maps import places_of
-from eap_core.projects.plan import Plan
 from eap_core.projects.results import evaluator_columns, run_frame
-from eap_core.store import runs
 from eap_core.store.items import Item, items_of
 from eap_core.store.ledger import Ledger
-from eap_core.workbench import Workbench
 from ui.store import opened
 
 
@@ -65,14 +59,3 @@ def insight(run: str) -> Insight | None:
 def places(run: str) -> Places | None:
     """Where the map shows each row of a run; asked for again until the final map is there."""
     return places_of(opened(), run)
-
-
-@st.cache_resource(max_entries=2, show_spinner="Looking at the evidence")
-def evidence(run: str) -> tuple[Problem, Evidence, Plan] | None:
-    """What a run's scores rest on, while the project's items are those of the run."""
-    found = runs.by_id(opened(), run)
-    plan = Plan.from_record(dict(found.settings))
-    ready = prepared(opened(), found.project, plan)
-    if ready.problem.fingerprint != found.fingerprint:
-        return None
-    return ready.problem, Workbench(ready.problem, plan.settings, plan.seed).evidence(), plan

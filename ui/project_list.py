@@ -33,6 +33,9 @@ def show(store: Store) -> None:
         "Score generated defects or frauds, look at them, accept or reject each with one key, and "
         "export a set you can defend."
     )
+    deleted = session.taken("home.deleted")
+    if deleted:
+        st.success(f"{plain(str(deleted))} is deleted. It can be taken back below the list.")
     found = overview.overviews(store)
     _demos(store, {row.project.name: row for row in found})
     with st.container(border=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,11 @@ class Cards:
     insight: Insight | None
     places: Mapping[str, int]  # of each candidate in the insight
     _made: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+    @cached_property
+    def of(self) -> int:
+        """How many were ranked; some may have been removed since."""
+        return max(len(self.subject.table), int(self.subject.table["rank"].max()))
 
     def card(self, row: int) -> dict[str, Any]:
         """The candidate in a row of the table; the next decision will want most of them again."""
@@ -102,14 +108,14 @@ class Cards:
 
     def _why(self, facts: pd.Series, place: int | None) -> dict[str, Any]:
         p, weight, prior = (float(facts[name]) for name in ("p_y", "weight", "prior"))
-        rank, of = int(facts["rank"]), len(self.subject.table)
+        rank, of = int(facts["rank"]), self.of
         category = str(facts["category"])
         return {
             "category": category,
             "icon": _ICONS[category],
             "words": WORDS[category],
             "percentile": float(facts["percentile"]),
-            "sentence": in_words(category, p, weight, rank, of),
+            "sentence": in_words(category, p, weight, rank, of) + self._beside(category, place),
             "p": p,
             "weight": weight,
             "score": float(facts["eap"]),
@@ -119,6 +125,15 @@ class Cards:
             "numbers": self._numbers(facts, place),
         }
 
+    def _beside(self, category: str, place: int | None) -> str:
+        """No normal reaches it, but a real anomaly lies there: that is worth an own look."""
+        found = self.insight
+        if category != UNREALISTIC or found is None or place is None:
+            return ""
+        if not found.anomaly_distance[place] < found.nearest_distance[place, 0]:
+            return ""
+        return " A real anomaly is nearer to it than any normal: judge this one by eye."
+
     def _numbers(self, facts: pd.Series, place: int | None) -> list[list[str]]:
         rows = [
             ["score φ", f"{facts['eap']:.4f} = w·p + (1 − w)·π"],
@@ -127,7 +142,7 @@ class Cards:
             ["w (weight of evidence)", f"{facts['weight']:.4f}"],
             ["π (prior belief)", f"{facts['prior']:.4f}"],
             ["N (rows of evidence)", compact(facts["observations"])],
-            ["rank", f"{int(facts['rank']):,} of {len(self.subject.table):,}"],
+            ["rank", f"{int(facts['rank']):,} of {self.of:,}"],
         ]
         found = self.insight
         if found is None or place is None:

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import streamlit as st
 
+from eap_core.errors import EapError
 from eap_core.projects.stage import Answer, receive
 from eap_core.review import REASONS, recent
 from eap_core.store.decisions import Ack
@@ -58,7 +59,7 @@ def show(subject: Subject, cards: Cards, queue: Queue, blind: bool) -> None:
     _component(
         key=_KEY,
         data={
-            "key": f"{subject.run.id} {queue.name}",
+            "key": f"{queue.name} {session.reviewer()}",
             "project": subject.project.id,
             "kind": subject.project.kind,
             "reviewer": session.reviewer(),
@@ -71,7 +72,7 @@ def show(subject: Subject, cards: Cards, queue: Queue, blind: bool) -> None:
                 str(p): state_of(states[queue.items[p]]) for p in window if queue.items[p] in states
             },
             "seq": standing.seq,
-            "answer": _answer(),
+            "answer": _answer(subject),
             "undo": _undoable(subject, queue, standing),
             "reasons": [list(pair) for pair in REASONS.items()],
             "saved": frame.clock(standing.last_saved) if standing.last_saved else None,
@@ -82,10 +83,13 @@ def show(subject: Subject, cards: Cards, queue: Queue, blind: bool) -> None:
 
 def _received(subject: Subject, queue: Queue) -> None:
     """The browser has sent something: save it before anything is drawn."""
-    message = str(cast(Any, st.session_state[_KEY])["sent"])
-    answer = receive(
-        subject.store, subject.project.id, session.reviewer(), message, subject.standing().log
-    )
+    message = str(cast(Any, session.widget(_KEY))["sent"])
+    reviewer = session.reviewer()
+    try:
+        log = subject.standing().log
+        answer = receive(subject.store, subject.project.id, reviewer, message, log)
+    except EapError as error:  # the log cannot be read: the browser keeps what it sent
+        answer = Answer(trouble=str(error))
     sent = json.loads(message)
     session.keep("review.answer", (sent.get("number"), answer))
     at = sent.get("at")
@@ -114,23 +118,27 @@ def marks(items: Sequence[str], standing: Standing) -> str:
     )
 
 
-def _answer() -> dict[str, Any] | None:
+def _answer(subject: Subject) -> dict[str, Any] | None:
     kept = cast("tuple[int, Answer] | None", session.kept("review.answer"))
     if kept is None:
         return None
     number, answer = kept
     return {
         "number": number,
-        "saved": {uuid: {"conflict": _conflict(ack)} for uuid, ack in answer.saved.items()},
+        "saved": {
+            uuid: {"conflict": _conflict(ack, subject)} for uuid, ack in answer.saved.items()
+        },
         "refused": dict(answer.refused),
         "trouble": answer.trouble,
     }
 
 
-def _conflict(ack: Ack) -> str | None:
+def _conflict(ack: Ack, subject: Subject) -> str | None:
     if ack.conflict is None:
         return None
-    return f"{said(ack.conflict)} before you did. Both are kept; the later one counts."
+    item = subject.items.get(ack.conflict.item)
+    name = f"{item.name}: " if item else ""
+    return f"{name}{said(ack.conflict)} before you did. Both are kept; the later one counts."
 
 
 def _undoable(subject: Subject, queue: Queue, standing: Standing) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import streamlit as st
 
@@ -51,9 +51,9 @@ def current() -> Session:
         st.switch_page("app.py", query_params=dict(st.query_params))
     session = cast(Session, st.session_state[_KEY])
     for name in _IN_URL:
-        linked = st.query_params.get(name)
+        linked = _clean(st.query_params.get(name, ""))
         if linked and linked != getattr(session, name):
-            session = _changed(session, name, linked[:_LONGEST_NAME])
+            session = _changed(session, name, linked)
         elif not linked and getattr(session, name):
             st.query_params[name] = getattr(session, name)
     st.session_state[_KEY] = session
@@ -64,7 +64,9 @@ def reviewer() -> str:
     """Whose decisions these are; until somebody says so, a name that others hardly have."""
     session = current()
     if session.reviewer is None:
-        session = replace(session, reviewer=f"Reviewer {random.randint(100, 999)}")
+        before = _clean(unquote(st.context.cookies.get("eap_reviewer", "")))
+        name = before or f"Reviewer {random.randint(10_000, 99_999)}"
+        session = replace(session, reviewer=name)
         st.session_state[_KEY] = session
         st.query_params["reviewer"] = str(session.reviewer)
     return str(session.reviewer)
@@ -72,7 +74,7 @@ def reviewer() -> str:
 
 def call_reviewer(name: str) -> None:
     """Whoever sits here is called so from now on."""
-    name = " ".join(name.split())[:_LONGEST_NAME]
+    name = _clean(name)
     if name:
         st.session_state[_KEY] = replace(current(), reviewer=name)
         st.query_params["reviewer"] = name
@@ -113,6 +115,12 @@ def link() -> dict[str, str]:
     return {name: value for name, value in found.items() if value}
 
 
+def _clean(name: str) -> str:
+    """A name on one line, of characters that every database keeps."""
+    text = "".join(c for c in " ".join(name.split()) if c.isprintable())
+    return text.encode("utf-8", "ignore").decode()[:_LONGEST_NAME]
+
+
 def _changed(session: Session, name: str, value: str) -> Session:
     if name == "project":
         return replace(session, project=value, chosen=())
@@ -136,3 +144,8 @@ def taken(name: str) -> object | None:
 def widget(key: str) -> object | None:
     """What a control that was drawn before is set to."""
     return cast(object, st.session_state.get(key))
+
+
+def set_widget(key: str, value: object) -> None:
+    """Only before the control is drawn, as callbacks are."""
+    st.session_state[key] = value

@@ -20,7 +20,7 @@ from eap_core.store.projects import Kind, Project
 from eap_core.store.store import Store
 
 _ENDINGS = {
-    "images": ["png", "jpg", "jpeg", "bmp", "tif", "tiff", "webp", "gif", "zip"],
+    "images": ["png", "jpg", "jpeg", "bmp", "tif", "tiff", "webp", "zip"],
     "table": ["csv", "tsv", "txt", "parquet", "npz", "npy"],
 }
 _TARGETS: dict[Kind, dict[str, Target | None]] = {
@@ -42,7 +42,7 @@ _TARGETS: dict[Kind, dict[str, Target | None]] = {
 _HELP = {
     None: "Folders tell what each image is: normal, anomaly/scratch, generated/my-generator, "
     "masks, or an MVTec or anomalib tree.",
-    "normal": "Good examples, at least seven; fifty or more are better.",
+    "normal": "Good examples: three at the least, fifty or more are better.",
     "anomaly": "A few real defects or frauds; five to fifty are plenty.",
     "candidate": "The generated anomalies that are to be judged.",
     "test": "Real data kept aside, to measure what the curated set is worth. Optional.",

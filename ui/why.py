@@ -23,7 +23,13 @@ def show(found: Subject, item: str) -> None:
     row = found.table[found.table["item"] == item].iloc[0]
     st.text(f"{row['id']} — {charts.WORDS[row['category']]}")
     st.markdown(
-        in_words(row["category"], row["p_y"], row["weight"], int(row["rank"]), len(found.table))
+        in_words(
+            row["category"],
+            row["p_y"],
+            row["weight"],
+            int(row["rank"]),
+            max(len(found.table), int(found.table["rank"].max())),
+        )
     )
     unexpected = surprise(row, found.table)
     if unexpected:

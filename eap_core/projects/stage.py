@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
-from eap_core.errors import DataError, EapError, UnavailableError
+from eap_core.errors import DataError, EapError, UnavailableError, shown
 from eap_core.review import Decision, standing
 from eap_core.store.decisions import Ack, append
 from eap_core.store.store import Store
 
-_MOST_ENTRIES = 5_000
+_AT_ONCE = 5_000
 
 
 @dataclass(frozen=True)
@@ -33,23 +33,32 @@ def receive(
     store: Store, project: str, reviewer: str, message: str, log: Sequence[Decision]
 ) -> Answer:
     """Save the decisions in a message; one that cannot be saved does not hold up the others."""
+    by_entry: dict[str, Sequence[Decision]] = {}
+    refused: dict[str, str] = {}
     try:
-        entries = _entries(message)
-        by_entry = {entry["uuid"]: _decisions(entry, reviewer, log) for entry in entries}
+        for entry in _entries(message):
+            try:
+                by_entry[entry["uuid"]] = _decisions(entry, reviewer, log)
+            except (KeyError, TypeError, ValueError) as error:
+                refused[str(entry["uuid"])] = f"a decision cannot be read ({error}) — decide again"
     except (KeyError, TypeError, ValueError) as error:
         return Answer(trouble=f"the browser's message cannot be read ({error}) — reload the page")
     try:
         acks = append(store, project, [d for rows in by_entry.values() for d in rows])
-        return Answer(_per_entry(by_entry, acks))
+        return Answer(_per_entry(by_entry, acks), refused)
     except UnavailableError as error:
-        return Answer(trouble=str(error))
+        return Answer(refused=refused, trouble=str(error))
     except DataError:
-        return _one_by_one(store, project, by_entry)
+        return _one_by_one(store, project, by_entry, refused)
 
 
-def _one_by_one(store: Store, project: str, by_entry: Mapping[str, Sequence[Decision]]) -> Answer:
+def _one_by_one(
+    store: Store,
+    project: str,
+    by_entry: Mapping[str, Sequence[Decision]],
+    refused: dict[str, str],
+) -> Answer:
     saved: dict[str, Ack] = {}
-    refused: dict[str, str] = {}
     for uuid, rows in by_entry.items():
         try:
             saved |= _per_entry({uuid: rows}, append(store, project, rows))
@@ -67,17 +76,19 @@ def _per_entry(by_entry: Mapping[str, Sequence[Decision]], acks: Sequence[Ack]) 
 
 def _entries(message: str) -> list[dict[str, Any]]:
     entries = json.loads(message)["entries"]
-    if not isinstance(entries, list) or len(entries) > _MOST_ENTRIES:
-        raise ValueError("no list of decisions")
-    return entries
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise TypeError("no list of decisions")
+    return entries[:_AT_ONCE]  # what remains comes with the next message
 
 
 def _decisions(entry: Mapping[str, Any], reviewer: str, log: Sequence[Decision]) -> list[Decision]:
     """The rows an entry stands for: one, or, for the undo of a batch, one for each of its rows."""
+    if entry.get("reviewer", reviewer) != reviewer:
+        raise ValueError(f"it is {shown(entry['reviewer'])}'s")
     if entry.get("undo_batch"):
         rows = list(_undone_batch(entry, reviewer, log))
         if not rows:
-            raise ValueError("no such batch")
+            raise ValueError("the batch is taken back already")
         return rows
     return [
         Decision(

@@ -47,12 +47,21 @@ class Ledger:
     def now(self) -> Standing:
         """The project as the store has it at this moment."""
         with self._lock:
-            before = self._now
-            new = log(self._store, self._project, before.seq)
+            # The last known row comes along: after a restored backup it may be another one.
+            rows = log(self._store, self._project, self._now.seq - 1)
+            last = self._now.log[-1].uuid if self._now.log else None
+            if last is not None and (not rows or rows[0].uuid != last):
+                self._by_item.clear()
+                self._now, last = Standing(0, [], {}), None
+                rows = log(self._store, self._project)
+            new = rows[1:] if last else rows
             if new:
-                for row in new:
-                    self._by_item[row.item].append(row)
-                rows = [row for item in {row.item for row in new} for row in self._by_item[item]]
-                states = {**before.states, **fold(rows)}
-                self._now = Standing(new[-1].seq, [*before.log, *new], states)
+                self._now = self._with(new)
             return self._now
+
+    def _with(self, new: Sequence[Decision]) -> Standing:
+        for row in new:
+            self._by_item[row.item].append(row)
+        rows = [row for item in {row.item for row in new} for row in self._by_item[item]]
+        states = {**self._now.states, **fold(rows)}
+        return Standing(new[-1].seq, [*self._now.log, *new], states)

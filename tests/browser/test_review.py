@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import resource
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -12,8 +14,10 @@ from eap_core.projects.given import Given
 from eap_core.projects.intake import take
 from eap_core.projects.plan import Plan
 from eap_core.projects.scored import score_project
+from eap_core.review import Decision, undoing
 from eap_core.store import projects
-from eap_core.store.decisions import log
+from eap_core.store.decisions import append, log
+from eap_core.store.items import items_of
 from eap_core.store.store import Store
 from tests.browser.app_server import AppServer
 from tests.browser.scored import CANDIDATES, WAIT, states
@@ -114,6 +118,90 @@ def test_reason_note_flag_and_undo_are_saved_as_they_were_meant(
     page.close()
 
 
+def test_a_note_waits_for_its_decision_also_over_a_reload(
+    browser: Browser, server: str, project: str, behind: Store
+) -> None:
+    page = opened(browser, server, project)
+    first, note = name(page), page.get_by_role("textbox", name="Note")
+    page.keyboard.press("n")
+    page.keyboard.type("look again")
+    page.keyboard.press("Escape")
+    page.keyboard.press("ArrowRight")
+    expect(note).to_have_value("")
+    expect(page).to_have_url(re.compile("item="))  # where a reload comes back to
+    page.reload()
+    expect(place(page)).to_have_text(f"2 of {CANDIDATES}", timeout=WAIT)
+    page.keyboard.press("ArrowLeft")
+    expect(note).to_have_value("look again")
+    page.keyboard.press("x")
+    expect(note).to_have_value("")
+    all_saved(page)
+    assert states(behind, project)[first].note == "look again"
+    page.close()
+
+
+def test_a_batch_that_was_taken_back_elsewhere_does_not_hold_up_what_follows(
+    browser: Browser, server: str, project: str, behind: Store
+) -> None:
+    items = [item for item in items_of(behind, project) if item.role == "candidate"]
+    batch = [Decision(str(uuid4()), one.id, "reject", "Ada", batch="b") for one in items[:3]]
+    append(behind, project, batch)
+    page = opened(browser, server, project)
+    append(behind, project, undoing(batch, "Ada", 3))
+    page.keyboard.press("z")
+    expect(page.locator(".stage .notices")).to_contain_text("taken back already", timeout=WAIT)
+    page.keyboard.press("a")
+    all_saved(page)
+    assert [row.verdict for row in log(behind, project)][6:] == ["accept"]
+    page.close()
+
+
+def test_what_one_reviewer_has_not_saved_is_never_signed_by_another(
+    browser: Browser, running: AppServer, project: str, behind: Store
+) -> None:
+    page = opened(browser, running.address, project, "Eve")
+    pid, unlimited = running.process.pid, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    try:
+        page.keyboard.press("a")
+        expect(saved(page)).to_contain_text("not saved", timeout=WAIT)
+        page.get_by_text("You: Eve").click()
+        page.get_by_label("Your name").fill("Fay")
+        page.get_by_role("button", name="Use this name").click()
+        expect(page.get_by_text("You: Fay")).to_be_visible(timeout=WAIT)
+        page.keyboard.press("Escape")
+    finally:
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, unlimited)
+    page.wait_for_timeout(5_000)
+    assert log(behind, project) == []
+    page.goto(f"{running.address}/review?project={project}&reviewer=Eve")
+    all_saved(page)
+    assert [(row.reviewer, row.verdict) for row in log(behind, project)] == [("Eve", "accept")]
+    page.close()
+
+
+def test_the_name_is_remembered_by_the_browser(browser: Browser, server: str, project: str) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{server}/review?project={project}&reviewer=Ada%20L%C3%B6w")
+    expect(place(page)).to_have_text(f"1 of {CANDIDATES}", timeout=WAIT)
+    other = context.new_page()
+    other.goto(f"{server}/review?project={project}")
+    expect(other.get_by_text("You: Ada Löw")).to_be_visible(timeout=WAIT)
+    context.close()
+
+
+@pytest.mark.parametrize("blank", ["%20", "%00", "%0A"])
+def test_a_link_without_a_name_in_it_gets_one(
+    browser: Browser, server: str, project: str, behind: Store, blank: str
+) -> None:
+    page = opened(browser, server, project, blank)
+    page.keyboard.press("a")
+    all_saved(page)
+    assert log(behind, project)[0].reviewer.startswith("Reviewer ")
+    page.close()
+
+
 def test_keys_do_nothing_while_text_is_written_or_when_they_are_switched_off(
     browser: Browser, server: str, project: str, behind: Store
 ) -> None:
@@ -129,6 +217,8 @@ def test_keys_do_nothing_while_text_is_written_or_when_they_are_switched_off(
     assert log(behind, project) == []
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.keyboard.press("a")
+    assert log(behind, project) == []
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
     page.close()

@@ -101,8 +101,7 @@ def test_one_entry_that_cannot_be_saved_does_not_hold_up_the_others(
         "{}",
         '{"entries": 3}',
         '{"entries": [{}]}',
-        '{"entries": [{"uuid": "u", "undo_batch": "no such batch"}]}',
-        '{"entries": [{"uuid": "u", "item": "i", "verdict": "accept", "seen": "x"}]}',
+        '{"entries": [3]}',
     ],
 )
 def test_a_message_that_is_none_is_said_and_saves_nothing(
@@ -112,6 +111,26 @@ def test_a_message_that_is_none_is_said_and_saves_nothing(
     assert answer.trouble is not None
     assert "cannot be read" in answer.trouble
     assert log(store, project) == []
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"undo_batch": "no such batch"},
+        {"seen": "x"},
+        {"reviewer": "somebody else"},
+    ],
+)
+def test_an_entry_that_makes_no_sense_is_refused_and_the_others_are_saved(
+    store: Store, project: str, items: list[Item], bad: dict[str, str]
+) -> None:
+    """Were the message refused as a whole, the browser would send it for ever."""
+    wrong, right = {**entry(items[0], "accept"), **bad}, entry(items[1], "accept", reviewer="one")
+    answer = sent(store, project, wrong, right)
+    assert answer.trouble is None
+    assert set(answer.refused) == {wrong["uuid"]}
+    assert set(answer.saved) == {right["uuid"]}
+    assert [row.item for row in log(store, project)] == [items[1].id]
 
 
 def test_a_verdict_that_does_not_exist_is_refused(

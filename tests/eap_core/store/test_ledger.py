@@ -12,6 +12,7 @@ from eap_core.review import DECIDED, Decision, fold, last_undoable, recent, stan
 from eap_core.store.decisions import append, log
 from eap_core.store.items import Item
 from eap_core.store.ledger import Ledger
+from eap_core.store.schema import decisions
 from eap_core.store.store import Store
 
 STEPS = st.lists(
@@ -90,3 +91,23 @@ def test_what_was_given_out_does_not_change(store: Store, project: str, items: l
     append(store, project, [row(items[0], "accept", "one")])
     assert ledger.now().seq == 1
     assert (before.seq, dict(before.states), before.last_saved) == (0, {}, None)
+
+
+def test_a_log_that_was_put_back_to_an_earlier_state_is_read_anew(
+    store: Store, project: str, items: list[Item]
+) -> None:
+    """As after emptying the bin and restoring a backup: the same numbers, other rows."""
+    ledger = Ledger(store, project)
+    append(store, project, [row(item, "accept", "one") for item in items[:5]])
+    assert ledger.now().seq == 5
+    with store.writing() as connection:
+        connection.execute(decisions.delete().where(decisions.c.seq > 2))
+    later = row(items[7], "reject", "two")
+    append(store, project, [later])
+    found = ledger.now()
+    assert found.states == fold(log(store, project))
+    assert [one.uuid for one in found.log][-1] == later.uuid
+    with store.writing() as connection:
+        connection.execute(decisions.delete())
+    assert ledger.now().seq == 0
+    assert not ledger.now().states

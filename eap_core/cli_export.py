@@ -10,8 +10,9 @@ import typer
 from eap_core import console
 from eap_core.errors import SettingsError, printable, shown
 from eap_core.export.bundle import bundle
-from eap_core.export.contents import CARD, MANIFEST, Contents, contents
+from eap_core.export.contents import Contents, contents
 from eap_core.export.members import Member
+from eap_core.export.names import Names
 from eap_core.export.request import Format, Only, Request
 from eap_core.export.writing import write_files, write_folder, written_zip
 from eap_core.progress import Progress
@@ -71,7 +72,7 @@ def export(
         f"accepted ({counts['accepted_by_rule']:,} by rule), {counts['rejected']:,} rejected, "
         f"{counts['undecided']:,} undecided"
     )
-    console.write(f"{where}\n")
+    console.write(f"{printable(str(where))}\n")
 
 
 def _written(
@@ -80,11 +81,12 @@ def _written(
     if out is None:
         made = bundle(store, project, request, progress)
         return dict(made.counts), made.path
-    found = contents(store, project, request)
+    alone = Names.beside(printable(out.name)) if _is_table(out, request) else None
+    found = contents(store, project, request, names=alone)
     if _is_zip(out):
         with written_zip(found.members, out, progress):
             pass
-    elif out.suffix.lower() == f".{request.format}":
+    elif alone:
         write_files(_beside(found, out))
     else:
         write_folder(found.members, out, progress)
@@ -92,10 +94,14 @@ def _written(
 
 
 def _beside(found: Contents, out: Path) -> list[tuple[Path, Member]]:
-    """The table under the name that was asked for, and its papers beside it."""
-    names = ((out.with_suffix(".manifest.json"), MANIFEST), (out.with_suffix(".README.md"), CARD))
-    papers = [(path, found.member(name)) for path, name in names]
-    return [*papers, (out, found.member(found.table))]
+    """The table under the name that was asked for, and its papers beside it; the manifest last."""
+    names = (found.names.table, found.names.card, found.names.manifest)
+    return list(zip(_targets(out), map(found.member, names), strict=True))
+
+
+def _targets(out: Path) -> list[Path]:
+    names = Names.beside(out.name)
+    return [out.with_name(name) for name in (names.table, names.card, names.manifest)]
 
 
 def _check(out: Path, request: Request, overwrite: bool) -> None:
@@ -107,11 +113,17 @@ def _check(out: Path, request: Request, overwrite: bool) -> None:
             f"{shown(out.name)} cannot hold the form {request.format} — name a .zip or a folder, "
             f"or use --format {out.suffix.lower()[1:]}"
         )
-    if out.is_dir() or (out.exists() and not overwrite):
-        raise SettingsError(
-            f"{shown(out.name)} is there already — choose another name"
-            + ("" if out.is_dir() else ", or --overwrite")
-        )
+    for path in _targets(out) if _is_table(out, request) else [out]:
+        if path.is_dir() or (path.exists() and not overwrite):
+            raise SettingsError(
+                f"{shown(path.name)} is there already — choose another name"
+                + ("" if path.is_dir() else ", or --overwrite")
+            )
+
+
+def _is_table(out: Path, request: Request) -> bool:
+    """Whether it is one table among other files."""
+    return not request.has_images and out.suffix.lower() == f".{request.format}"
 
 
 def _is_zip(path: Path) -> bool:

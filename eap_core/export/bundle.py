@@ -113,13 +113,13 @@ def _name(found: Contents) -> str:
     """The project, the form and the moment; the rest keeps two of one second apart."""
     manifest = found.manifest
     moment = datetime.fromisoformat(manifest["created"])
-    rest = found.member("manifest.json").sha256[:8]
+    rest = found.member(found.names.manifest).sha256[:8]
     return f"{slug(found.project, 'bundle')}-{manifest['format']}-{moment:%Y%m%d-%H%M%S}-{rest}"
 
 
 def _describe(target: Path, sha256: str, found: Contents) -> None:
     short = {key: value for key, value in found.manifest.items() if key != "files"}
-    record = {"sha256": sha256, "table": found.table, "manifest": short}
+    record = {"sha256": sha256, "table": found.names.table, "manifest": short}
     with whole_file(target.with_suffix(".json")) as file:
         file.write(json.dumps(record, ensure_ascii=False).encode())
 

@@ -11,8 +11,9 @@ from eap_core.agreement import agreements
 from eap_core.errors import printable
 from eap_core.export.layout import Placed
 from eap_core.export.loading import loading
+from eap_core.export.names import Names
 from eap_core.export.request import FORMATS, Request
-from eap_core.export.selection import Counts, Selection
+from eap_core.export.selection import Counts, Selection, tie_at_cut
 from eap_core.export.source import Source
 from eap_core.health.finding import counted
 
@@ -34,6 +35,7 @@ def card(
     images: Sequence[Placed],
     notes: Sequence[str],
     category: str,
+    names: Names,
 ) -> str:
     """README.md; names are data, with every mark taken literally."""
     counts = selection.counts
@@ -45,15 +47,15 @@ def card(
         _table(counts),
         *_reviewers(source, counts),
         "## In this bundle",
-        _contents(request, images),
+        _contents(request, images, names.table),
         *([_list(notes)] if notes else []),
-        *loading(request, images, category),
+        *loading(request, images, category, names.table),
         "## Use",
         "For training and checking anomaly detectors on this product. The anomalies are generated: "
         "a measurement on them says nothing about real defects, and they must not be passed on as "
         "photographs of real ones.",
         f"Made with EAP Curator {__version__}; settings, versions and hashes are in "
-        "`manifest.json`.",
+        f"{_file(names.manifest)}.",
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -91,6 +93,12 @@ def _chosen(source: Source, request: Request, counts: Counts) -> str:
             f"{counts.overruled:,} that the rule would take, and accepted {counts.added:,} that it "
             "would not."
         )
+    tie = tie_at_cut(source.scores, request.top)
+    if tie is not None:
+        text += (
+            f" The cut falls among candidates with equal scores: {tie.taken:,} of these {tie.of:,} "
+            "were taken by the rule, in the order of their names."
+        )
     if source.changed:
         text += " Data were added or removed after the scoring."
     return text
@@ -118,17 +126,20 @@ def _reviewers(source: Source, counts: Counts) -> list[str]:
     return ["## Reviewers", _list(lines)] if lines else []
 
 
-def _contents(request: Request, images: Sequence[Placed]) -> str:
+def _contents(request: Request, images: Sequence[Placed], table: str) -> str:
     if not images:
-        name = f"candidates.{request.format}"
         rows = "accepted candidates" if request.only == "accepted" else "all candidates"
-        return f"`{name}`: {rows}, one row each, best first."
+        return f"{_file(table)}: {rows}, one row each, best first."
     folders: dict[str, int] = {}
     for member in (member for each in images for member in each.members):
         folder = member.path.rpartition("/")[0]
         folders[folder] = folders.get(folder, 0) + 1
     lines = [f"| `{folder}/` | {count:,} |" for folder, count in sorted(folders.items())]
     return "\n".join(["| folder | files |", "|---|---|", *lines])
+
+
+def _file(name: str) -> str:
+    return plain(name) if "`" in name else f"`{printable(name)}`"
 
 
 def _list(lines: Sequence[str]) -> str:

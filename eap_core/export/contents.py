@@ -14,7 +14,7 @@ from eap_core.export.imagefolder import metadata_members
 from eap_core.export.layout import Placed, placed
 from eap_core.export.manifest import manifest
 from eap_core.export.members import Member
-from eap_core.export.names import slug
+from eap_core.export.names import Names, slug
 from eap_core.export.notes import notes_of
 from eap_core.export.request import Request
 from eap_core.export.selection import Selection, select
@@ -25,18 +25,17 @@ from eap_core.store.items import Item
 from eap_core.store.schema import now
 from eap_core.store.store import Store
 
-MANIFEST, CARD = "manifest.json", "README.md"
 _REAL: tuple[Role, ...] = ("normal", "anomaly", "test_normal", "test_anomaly")
 
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """What will be written, sorted by path; ``table`` is the path of the candidates' table."""
+    """What will be written, sorted by path."""
 
     project: str
     members: tuple[Member, ...]
     manifest: Mapping[str, Any]
-    table: str
+    names: Names
 
     def member(self, path: str) -> Member:
         return next(member for member in self.members if member.path == path)
@@ -47,9 +46,14 @@ class Contents:
 
 
 def contents(
-    store: Store, project: str, request: Request, created: datetime | None = None
+    store: Store,
+    project: str,
+    request: Request,
+    created: datetime | None = None,
+    names: Names | None = None,
 ) -> Contents:
     """Everything of the bundle but the images themselves, which stay where they are."""
+    names = names or Names.inside("parquet" if request.format == "parquet" else "csv")
     source = read_source(store, project)
     request.check(source.project)
     selection = select(
@@ -59,12 +63,13 @@ def contents(
     category = f"{category}_images" if category.startswith("synthetic") else category
     images, left_out = _images(store, source, request, selection, category)
     notes = notes_of(request, images, left_out, category)
-    table = _table(source, request, selection, images)
     members = [
-        table,
+        Member.made(names.table, _table(source, request, selection, images)),
         *(member for each in images for member in each.members),
         *(metadata_members(source, images) if request.format == "imagefolder" else ()),
-        Member.made(CARD, card(source, request, selection, images, notes, category).encode()),
+        Member.made(
+            names.card, card(source, request, selection, images, notes, category, names).encode()
+        ),
     ]
     record = manifest(
         source,
@@ -75,9 +80,9 @@ def contents(
         created or now(),
     )
     text = json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-    members.append(Member.made(MANIFEST, text.encode()))
+    members.append(Member.made(names.manifest, text.encode()))
     ordered = tuple(sorted(members, key=lambda member: member.path))
-    return Contents(source.project.name, ordered, record, table.path)
+    return Contents(source.project.name, ordered, record, names)
 
 
 def _images(
@@ -97,7 +102,7 @@ def _images(
     return placed(store.blobs, items, request, category)
 
 
-def _table(source: Source, request: Request, selection: Selection, images: list[Placed]) -> Member:
+def _table(source: Source, request: Request, selection: Selection, images: list[Placed]) -> bytes:
     wanted = selection.accepted if request.only == "accepted" else list(selection.settled)
     if request.has_images:
         files = {each.item.id: each.image.path for each in images}
@@ -105,6 +110,4 @@ def _table(source: Source, request: Request, selection: Selection, images: list[
         files = {item.id: item.name for item in source.items["candidate"]}
     split = "test" if request.synthetic_in_test else "train"
     frame = curated(source, selection, wanted, split, files)
-    if request.format == "parquet":
-        return Member.made("candidates.parquet", as_parquet(frame))
-    return Member.made("candidates.csv", as_csv(frame))
+    return as_parquet(frame) if request.format == "parquet" else as_csv(frame)

@@ -9,12 +9,13 @@ from eap_core.export.layout import Placed
 from eap_core.export.request import Request
 
 
-def loading(request: Request, images: Sequence[Placed], category: str) -> list[str]:
+def loading(request: Request, images: Sequence[Placed], category: str, table: str) -> list[str]:
     """A heading and an example for the card."""
     if request.format == "csv":
-        lines = ["import pandas as pd", 'table = pd.read_csv("candidates.csv", dtype={"id": str})']
+        given = f'{json.dumps(table)}, dtype={{"id": str}}'
+        lines = ["import pandas as pd", f"table = pd.read_csv({given})"]
     elif request.format == "parquet":
-        lines = ["import pandas as pd", 'table = pd.read_parquet("candidates.parquet")']
+        lines = ["import pandas as pd", f"table = pd.read_parquet({json.dumps(table)})"]
     elif request.format == "anomalib":
         lines = _anomalib(images)
     elif request.format == "mvtec":

@@ -12,7 +12,7 @@ from typing import Any
 from eap_core import __version__
 from eap_core.agreement import agreements
 from eap_core.export.request import Request
-from eap_core.export.selection import Selection
+from eap_core.export.selection import Selection, tie_at_cut
 from eap_core.export.source import Source
 from eap_core.review import Conflict, Decision
 from eap_core.store.items import Item
@@ -82,13 +82,18 @@ def manifest(
 def _selection(source: Source, request: Request, selection: Selection) -> dict[str, Any]:
     rule = None
     if request.top is not None:
-        rule = {"accept_best_percent": request.top, "of": "all candidates that have a score"}
+        tie = tie_at_cut(source.scores, request.top)
+        rule = {
+            "accept_best_percent": request.top,
+            "of": "all candidates that have a score",
+            "equal_scores_at_the_cut": tie and {"taken": tie.taken, "of": tie.of, "by": "name"},
+        }
     return {
         "rule": rule,
         "rows": request.only,
         "synthetic_in": "test" if request.synthetic_in_test else "train",
         "real_anomalies_in_test": request.real_in_test,
-        "picked": None if request.items is None else len(request.items),
+        "picked": None if request.items is None else len(selection.settled),
         "counts": asdict(selection.counts),
         "by_defect_type": _by_kind(source, selection, "defect_type"),
         "by_generator": _by_kind(source, selection, "generator"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from types import MappingProxyType
 
@@ -17,12 +18,34 @@ _ENDINGS = MappingProxyType(
 _HEAD = 16  # bytes that tell a format
 # Readers take "good" for normal, and a real kind must not look like a synthetic one.
 _TAKEN = re.compile(r"good|synthetic.*")
+# Windows makes no file or folder of such a name.
+_DEVICES = re.compile(r"con|prn|aux|nul|(com|lpt)[0-9]")
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the candidates' table and its papers are called."""
+
+    table: str
+    card: str
+    manifest: str
+
+    @classmethod
+    def inside(cls, ending: str) -> Names:
+        """In a ZIP or folder of their own."""
+        return cls(f"candidates.{ending}", "README.md", "manifest.json")
+
+    @classmethod
+    def beside(cls, table: str) -> Names:
+        """Among other files, where each table has papers of its own."""
+        return cls(table, f"{table}.README.md", f"{table}.manifest.json")
 
 
 def slug(text: str, otherwise: str) -> str:
     """ASCII letters, digits, dash and underscore in lower case, of a moderate length."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().casefold()
-    return re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:_LONGEST].rstrip("_") or otherwise
+    name = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:_LONGEST].rstrip("_") or otherwise
+    return f"{name}_{otherwise}" if _DEVICES.fullmatch(name) else name
 
 
 def stem_of(name: str) -> str:

@@ -20,6 +20,13 @@ class Settled(NamedTuple):
     by: Literal["reviewer", "rule", ""]
 
 
+class Tie(NamedTuple):
+    """Of so many candidates with one score the rule takes so many: the first by name."""
+
+    taken: int
+    of: int
+
+
 @dataclass(frozen=True)
 class Counts:
     """``overruled`` are those that the rule would take and a reviewer rejected; ``added`` those
@@ -68,6 +75,15 @@ def select(
     counts = _counts(settled, states, by_rule, None if top is None else frozenset(best_first))
     without = sum(item in settled for item in unscored)
     return Selection(settled, Counts(**counts, unscored=without))
+
+
+def tie_at_cut(scores: Sequence[float], top: float | None) -> Tie | None:
+    """Whether the rule parts candidates that have equal scores; the scores are best first."""
+    limit = len(_accepted_by([str(number) for number in range(len(scores))], top))
+    if not 0 < limit < len(scores) or scores[limit - 1] != scores[limit]:
+        return None
+    equal = [score == scores[limit] for score in scores]
+    return Tie(sum(equal[:limit]), sum(equal))
 
 
 def _accepted_by(best_first: Sequence[str], top: float | None) -> frozenset[str]:

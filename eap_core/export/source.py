@@ -40,6 +40,10 @@ class Source:
         return list(self.frame["item"])
 
     @property
+    def scores(self) -> list[float]:
+        return [float(score) for score in self.frame["eap"]]
+
+    @property
     def unscored(self) -> list[str]:
         """Candidates that came after the scoring, or could not be scored."""
         scored = set(self.best_first)

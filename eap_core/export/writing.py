@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import BinaryIO
@@ -35,7 +36,7 @@ def written_zip(
 
 
 def write_folder(members: Sequence[Member], target: Path, progress: Progress = silent) -> None:
-    """Write a new folder."""
+    """Write a new folder, all of it on the disk before it gets its name."""
     with told_of_disk():
         partial = Path(mkdtemp(prefix=PARTIAL, dir=target.parent))
         try:
@@ -45,6 +46,10 @@ def write_folder(members: Sequence[Member], target: Path, progress: Progress = s
                 with path.open("wb") as file:
                     for part in member.parts():
                         file.write(part)
+                    file.flush()
+                    os.fsync(file.fileno())
+            for folder in (partial, *(path for path in partial.rglob("*") if path.is_dir())):
+                sync_folder(folder)
             partial.chmod(0o755)
             partial.rename(target)
             sync_folder(target.parent)
@@ -53,11 +58,16 @@ def write_folder(members: Sequence[Member], target: Path, progress: Progress = s
 
 
 def write_files(files: Sequence[tuple[Path, Member]]) -> None:
-    """Write single files, each whole."""
-    for path, member in files:
-        with told_of_disk(), whole_file(path) as file:
+    """Write single files, each whole; the last tells of the others, so that it is only there when
+    they are: its old one goes before any is replaced, the new one comes when all have been."""
+    with told_of_disk(), ExitStack() as stack:
+        for path, member in reversed(files):  # they get their names in the opposite order
+            file = stack.enter_context(whole_file(path))
             for part in member.parts():
                 file.write(part)
+            file.flush()  # a full disk is told before anything is replaced
+        files[-1][0].unlink(missing_ok=True)
+        sync_folder(files[-1][0].parent)
 
 
 def _counted(members: Sequence[Member], progress: Progress) -> Iterator[Member]:

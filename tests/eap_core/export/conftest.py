@@ -43,11 +43,17 @@ def picture(seed: int, kind: str = "PNG", side: int = 12) -> bytes:
     return out.getvalue()
 
 
-def scored(store: Store, project: str, also: Sequence[str] = ("rarity",)) -> str:
-    """A finished run over the project's candidates: the first is the best."""
+def scored(
+    store: Store,
+    project: str,
+    also: Sequence[str] = ("rarity",),
+    given: Sequence[float] | None = None,
+) -> str:
+    """A finished run over the project's candidates: the first is the best, unless scores are
+    given."""
     items = items_of(store, project, "candidate")
     count = len(items)
-    eap = np.linspace(0.9, 0.1, count)
+    eap = np.linspace(0.9, 0.1, count) if given is None else np.array(given)
     values = {
         "eap": eap,
         "rank": ranks(eap, [item.name for item in items]),

@@ -16,6 +16,7 @@ import eap_core
 from eap_core.errors import DataError, SettingsError
 from eap_core.export import source
 from eap_core.export.bundle import Bundle, bundle, bundles_of, delete
+from eap_core.export.names import kind_folders, slug
 from eap_core.export.request import FORMATS, Format, Request
 from eap_core.progress import Cancelled
 from eap_core.review import REASONS
@@ -271,3 +272,34 @@ def test_an_upload_that_is_removed_between_two_looks_is_left_out_and_said(
     assert "late" not in "".join(opened(made))
     assert made.manifest["run"]["data_changed_since"] is True
     assert [each["name"] for each in made.manifest["inputs"]["uploads"]] == ["all.zip"]
+
+
+def test_a_cut_among_equal_scores_is_said(store: Store, rows: Project) -> None:
+    made = bundle(store, rows.id, Request(top=50))
+    assert made.manifest["selection"]["rule"]["equal_scores_at_the_cut"] is None
+    assert "equal scores" not in opened(made)["README.md"].decode()
+    scored(store, rows.id, given=[0.9] * 2 + [0.5] * 7 + [0.1] * 3)
+    made = bundle(store, rows.id, Request(top=50))
+    rule = made.manifest["selection"]["rule"]
+    assert rule["equal_scores_at_the_cut"] == {"taken": 4, "of": 7, "by": "name"}
+    assert "4 of these 7 were taken by the rule" in opened(made)["README.md"].decode()
+    frame = csv_of(made)
+    equal = frame[frame["eap"] == "0.5"]
+    names = [original(name) for name in equal["id"]]
+    taken = [original(name) for name in equal[equal["decision"] == "accepted"]["id"]]
+    assert taken == sorted(names)[:4]
+
+
+def test_picked_candidates_are_counted_as_they_were_found(store: Store, rows: Project) -> None:
+    picked = [item.id for item in items_of(store, rows.id)][:3]
+    made = bundle(store, rows.id, Request(items=(*picked, picked[0], "gone")))
+    assert made.manifest["selection"]["picked"] == 3 == made.counts["candidates"]
+
+
+def test_no_folder_has_a_name_that_windows_keeps_for_itself() -> None:
+    kinds = ["CON", "nul", "com1", "COM¹", "lpt9", "Aux.", "prn", "common", "con 2"]
+    folders = kind_folders(kinds)
+    assert len(set(folders.values())) == len(kinds)
+    kept = {"con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", "lpt") for n in range(10))}
+    assert not kept & {*folders.values(), *(slug(kind, "images") for kind in kinds)}
+    assert (folders["common"], folders["con 2"]) == ("common", "con_2")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from zipfile import ZipFile, ZipInfo
 
@@ -15,6 +17,7 @@ from typer.testing import CliRunner, Result
 from eap_core.cli import app
 from eap_core.errors import EapError
 from eap_core.export.bundle import bundles_of
+from eap_core.export.members import Member
 from eap_core.export.request import Request
 from eap_core.jobs import work_on
 from eap_core.store import jobs, projects
@@ -46,10 +49,84 @@ def test_a_table_is_written_with_its_papers_beside_it(store: Store, rows: Projec
     assert "2 of 12 candidates accepted (1 by rule), 0 rejected, 10 undecided" in done.stderr
     assert done.stdout.strip() == "set.csv"
     assert len(pd.read_csv("set.csv")) == 2
-    manifest = json.loads(Path("set.manifest.json").read_text())
+    manifest = json.loads(Path("set.csv.manifest.json").read_text())
     digest = hashlib.sha256(Path("set.csv").read_bytes()).hexdigest()
-    assert manifest["files"]["candidates.csv"]["sha256"] == digest
-    assert "curated synthetic anomalies" in Path("set.README.md").read_text()
+    assert manifest["files"]["set.csv"]["sha256"] == digest
+    card = Path("set.csv.README.md").read_bytes()
+    assert manifest["files"]["set.csv.README.md"]["sha256"] == hashlib.sha256(card).hexdigest()
+    assert set(manifest["files"]) == {"set.csv", "set.csv.README.md"}
+    for said in ("`set.csv`:", "`set.csv.manifest.json`", 'pd.read_csv("set.csv", '):
+        assert said in card.decode()
+    assert "candidates.csv" not in card.decode()
+
+
+def test_two_tables_have_papers_of_their_own(rows: Project) -> None:
+    assert run(rows.name, "--out", "b.csv").exit_code == 0
+    before = {path.name: path.read_bytes() for path in Path().iterdir() if path.is_file()}
+    done = run(rows.name, "--format", "parquet", "--out", "b.parquet")
+    assert done.exit_code == 0, done.output
+    assert {name: Path(name).read_bytes() for name in before} == before
+    for table in ("b.csv", "b.parquet"):
+        manifest = json.loads(Path(f"{table}.manifest.json").read_text())
+        digest = hashlib.sha256(Path(table).read_bytes()).hexdigest()
+        assert manifest["files"][table]["sha256"] == digest
+
+
+@pytest.mark.parametrize("there", ["b.csv", "b.csv.README.md", "b.csv.manifest.json"])
+def test_no_file_is_replaced_unless_asked(rows: Project, there: str) -> None:
+    Path(there).write_text("mine")
+    said = refused(rows.name, "--out", "b.csv")
+    assert said == f"'{there}' is there already — choose another name, or --overwrite"
+    assert [path.name for path in Path().glob("b.*")] == [there]
+    assert Path(there).read_text() == "mine"
+    assert run(rows.name, "--out", "b.csv", "--overwrite").exit_code == 0
+    assert Path(there).read_text() != "mine"
+
+
+@pytest.mark.parametrize("name", ["a`b c.csv", "*x*.csv", "ünï🙂.csv", os.fsdecode(b"\xff.csv")])
+def test_a_table_may_have_any_name(rows: Project, name: str) -> None:
+    done = run(rows.name, "--out", name)
+    assert done.exit_code == 0, done.output
+    manifest = json.loads(Path(f"{name}.manifest.json").read_text())
+    digest = hashlib.sha256(Path(name).read_bytes()).hexdigest()
+    assert digest in [each["sha256"] for each in manifest["files"].values()]
+
+
+@pytest.mark.parametrize("stops_at", [0, 1, 2])
+def test_a_manifest_is_only_there_with_the_table_it_tells_of(
+    rows: Project, monkeypatch: pytest.MonkeyPatch, stops_at: int
+) -> None:
+    """As if the process were killed before the first, second or third file gets its name."""
+    assert run(rows.name, "--out", "b.csv").exit_code == 0
+    renamed: list[str] = []
+    replace = Path.replace
+
+    def stopping(path: Path, target: Path) -> Path:
+        if len(renamed) == stops_at:
+            raise KeyboardInterrupt
+        renamed.append(Path(target).name)
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", stopping)
+    run(rows.name, "--out", "b.csv", "--top", "50", "--overwrite")
+    assert renamed == ["b.csv", "b.csv.README.md", "b.csv.manifest.json"][:stops_at]
+    assert not Path("b.csv.manifest.json").exists()
+    assert not list(Path().glob(".partial*"))
+
+
+def test_a_table_that_cannot_be_made_leaves_the_old_one_with_its_papers(
+    rows: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(rows.name, "--out", "b.csv").exit_code == 0
+    before = {path.name: path.read_bytes() for path in Path().glob("b.*")}
+
+    def full(_: Member) -> Iterator[bytes]:
+        yield b"half"
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Member, "parts", full)
+    assert "full" in refused(rows.name, "--out", "b.csv", "--top", "50", "--overwrite")
+    assert {path.name: path.read_bytes() for path in Path().glob("b.*")} == before
 
 
 @pytest.mark.usefixtures("images")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from eap_core.errors import SettingsError
 from eap_core.export.request import Request
-from eap_core.export.selection import Settled, select
+from eap_core.export.selection import Settled, Tie, select, tie_at_cut
 from eap_core.review import Decision, fold
 
 ITEMS = [f"c{i}" for i in range(10)]
@@ -53,6 +53,27 @@ def test_picked_candidates_narrow_the_set_and_not_the_rule() -> None:
     found = select(ITEMS, {}, 20, among={"c1", "c2"})
     assert found.accepted == ["c1"]
     assert found.counts.candidates == 2
+
+
+@pytest.mark.parametrize(
+    ("scores", "top", "tie"),
+    [
+        ([0.9, 0.5, 0.5, 0.5, 0.1], 40, Tie(1, 3)),
+        ([0.9, 0.5, 0.5, 0.5, 0.1], 60, Tie(2, 3)),
+        ([0.9, 0.5, 0.5, 0.5, 0.1], 80, None),
+        ([0.9, 0.5, 0.5, 0.5, 0.1], 20, None),
+        ([0.5, 0.5], 50, Tie(1, 2)),
+        ([0.5, 0.5], 100, None),
+        ([0.5, 0.5], 1, None),
+        ([0.5, 0.5], None, None),
+        ([float("nan")] * 2, 50, None),
+        ([], 50, None),
+    ],
+)
+def test_a_cut_among_equal_scores_is_found(
+    scores: list[float], top: float | None, tie: Tie | None
+) -> None:
+    assert tie_at_cut(scores, top) == tie
 
 
 @given(

@@ -5,7 +5,7 @@
 const PICKED_MS = 150; // picks that follow each other are sent as one
 const RETRY_MS = 4000;
 // By project, decisions of which Python has not said that they are saved. Here and not in a gallery,
-// which Streamlit may take away and put back at any time.
+// which Streamlit may take away and put back at any time; on the shelf too, for the next visit.
 const unsaved = new Map();
 const WORDS = { accept: "accepted", reject: "rejected" };
 const ICONS = {
@@ -62,7 +62,58 @@ class Gallery {
   }
 
   set pending(entries) {
+    const before = this.pending;
+    for (const entry of before) if (!entries.includes(entry)) this.unshelve(entry);
+    for (const entry of entries) if (!before.includes(entry)) this.shelve(entry);
     unsaved.set(this.data.project, entries);
+  }
+
+  // ---- the shelf: what was not saved when the page closed is sent again when it opens ----------
+
+  // One place for each entry, so that two tabs do not take each other's away.
+  slot({ reviewer, uuid }) {
+    return `eap.gallery.${this.data.project}.${reviewer}.${uuid}`;
+  }
+
+  shelve(entry) {
+    try {
+      localStorage.setItem(this.slot(entry), JSON.stringify(entry));
+    } catch {
+      // no room or no permission: it is still in memory, and on its way
+    }
+  }
+
+  unshelve(entry) {
+    try {
+      localStorage.removeItem(this.slot(entry));
+    } catch {
+      // it was never there
+    }
+  }
+
+  // Of this reviewer alone: what others left on this machine waits until they are back.
+  shelved() {
+    const { project, reviewer } = this.data;
+    const found = [];
+    try {
+      for (const key of Object.keys(localStorage)) {
+        if (!key.startsWith(`eap.gallery.${project}.${reviewer}.`)) continue;
+        const entry = JSON.parse(localStorage.getItem(key));
+        const whole = Array.isArray(entry?.items) && entry.reviewer === reviewer;
+        if (whole && key === this.slot(entry)) found.push(entry);
+      }
+    } catch {
+      // no permission, or not ours
+    }
+    return found.sort((one, other) => one.at - other.at);
+  }
+
+  fetch() {
+    const whose = `${this.data.project} ${this.data.reviewer}`;
+    if (whose === this.whose) return;
+    this.whose = whose;
+    const known = new Set(this.pending.map((entry) => entry.uuid));
+    this.pending = [...this.shelved().filter((entry) => !known.has(entry.uuid)), ...this.pending];
   }
 
   // ---- what the server says -------------------------------------------------------------------
@@ -75,6 +126,7 @@ class Gallery {
     if (!same || data.turn !== this.turn) this.picked = new Set(data.picked);
     this.data = data;
     this.turn = data.turn;
+    this.fetch();
     this.pending = this.pending.filter((entry) => !data.done.includes(entry.uuid));
     this.cards = data.cards;
     this.list.dataset.kind = data.kind;
@@ -134,12 +186,12 @@ class Gallery {
       [card.name, `percentile ${card.percentile}`, card.category, ...said.map((each) => each[1])].join(", "),
     );
     node.dataset.state = state;
-    const mark = JSON.stringify([said, card.percentile]);
+    const mark = JSON.stringify([said, card.percentile, card.short]);
     if (node.mark === mark) return;
     node.mark = mark;
     node.querySelector(".badges").replaceChildren(...said.map(([kind, text]) => badge(kind, text)));
     const name = node.querySelector(".name");
-    name.textContent = card.name.split("/").at(-1) || card.name; // folders are in the full name
+    name.textContent = card.short || card.name;
     name.title = card.name;
     const track = element("span", "track");
     const bar = element("span", "bar");
@@ -198,10 +250,12 @@ class Gallery {
   pick(picked) {
     this.picked = picked;
     this.draw();
-    this.voice.textContent = `${picked.size + this.data.elsewhere} picked`;
+    this.voice.textContent = `${picked.size + this.data.elsewhere.length} picked`;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
-      this.tell("picked", { turn: this.turn, shown: [...this.nodes.keys()], picked: [...this.picked] });
+      this.number += 1;
+      const [shown, chosen] = [[...this.nodes.keys()], [...this.picked]];
+      this.tell("picked", { number: this.number, turn: this.turn, shown, picked: chosen });
     }, PICKED_MS);
   }
 
@@ -221,21 +275,25 @@ class Gallery {
     const focused = this.cards[this.at];
     if (!focused) return;
     const picked = this.picked.size > 0;
-    const items = picked ? [...this.picked] : [focused.id];
+    if (!picked && this.onItsWay(focused.id, verdict)) return; // a key pressed twice
+    // Now, with those picked on other pages: what is picked later is not meant.
+    const items = picked ? [...this.picked, ...this.data.elsewhere] : [focused.id];
     clearTimeout(this.timer);
-    const entry = {
-      uuid: uuid(),
-      verdict,
-      items,
-      picked,
-      shown: [...this.nodes.keys()],
-      seen: this.data.seen,
-    };
+    const { reviewer, seen } = this.data;
+    const entry = { uuid: uuid(), at: Date.now(), verdict, items, picked, reviewer, seen };
     this.pending = [...this.pending, entry];
+    if (picked) {
+      this.picked = new Set(); // the same key again is about the focused card
+      this.data = { ...this.data, elsewhere: [] };
+    }
     this.voice.textContent = `${items.length === 1 ? this.nodes.get(items[0]).querySelector(".name").textContent : items.length} ${WORDS[verdict]}`;
     this.draw();
     this.send();
     if (!picked) this.go(this.at + 1, false);
+  }
+
+  onItsWay(item, verdict) {
+    return this.pending.some((entry) => entry.verdict === verdict && entry.items.includes(item));
   }
 
   // Until the server says that all is saved, also when it failed or was away.
@@ -249,7 +307,9 @@ class Gallery {
   }
 
   open(place) {
-    if (place >= 0 && place < this.cards.length) this.ask("open", this.cards[place].id);
+    if (place < 0 || place >= this.cards.length) return;
+    clearTimeout(this.timer); // the first click of a double click picked; the page is about to go
+    this.ask("open", this.cards[place].id);
   }
 
   // ---- where things are -----------------------------------------------------------------------

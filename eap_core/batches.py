@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from uuid import NAMESPACE_OID, uuid5
 
-from eap_core.review import Decision, Verdict, last_undoable, undoing
+from eap_core.review import UNTOUCHED, Decision, ItemState, Verdict, last_undoable, undoing
 from eap_core.store.decisions import Ack, append
 from eap_core.store.store import Store
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was saved, and what others had decided about the same items meanwhile."""
+    """What was saved, what others had decided about the same items meanwhile, and what was known
+    to be decided otherwise before."""
 
     verdict: Verdict | None
     count: int
     conflicts: tuple[Decision, ...] = ()
+    overturned: tuple[Decision, ...] = ()
 
 
 def made(
@@ -46,10 +49,22 @@ def decide(
     reviewer: str,
     seen: int,
     reason: str | None = None,
+    states: Mapping[str, ItemState] = MappingProxyType({}),
 ) -> Outcome:
-    """Save one verdict about many items, all or none; ``seen`` is the last row then on screen."""
+    """Save one verdict about many items, all or none; ``seen`` is the last row then on screen, and
+    ``states`` are how the items stand before."""
     acks = append(store, project, made(batch, items, verdict, reviewer, seen, reason))
-    return Outcome(verdict, len(acks), _conflicts(acks))
+    conflicts = _conflicts(acks)
+    met = {row.uuid for row in conflicts}
+    before = [states.get(item, UNTOUCHED) for item in dict.fromkeys(items)]
+    overturned = [
+        state.decision
+        for state in before
+        if state.decision and state.decided and state.verdict != verdict
+    ]
+    return Outcome(
+        verdict, len(acks), conflicts, tuple(row for row in overturned if row.uuid not in met)
+    )
 
 
 def undo(store: Store, project: str, log: Sequence[Decision], reviewer: str) -> Outcome:

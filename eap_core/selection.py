@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
+from eap_core.category import CATEGORIES
 from eap_core.metadata import KEYS
 from eap_core.queue_order import ordered
 from eap_core.review import UNTOUCHED, ItemState
@@ -132,11 +133,31 @@ def facets(frame: pd.DataFrame) -> list[str]:
 
 
 @dataclass(frozen=True)
+class Mixture:
+    """How many of some candidates are of each category: the best need not be good."""
+
+    realistic: int
+    looks_normal: int
+    too_far: int
+
+    @property
+    def doubtful(self) -> bool:
+        return 2 * self.realistic < self.realistic + self.looks_normal + self.too_far
+
+
+def mixture(frame: pd.DataFrame, items: Collection[str]) -> Mixture:
+    """Of which categories these items of the table are."""
+    found = frame["category"][frame["item"].isin(list(items))].tolist()
+    return Mixture(*map(found.count, CATEGORIES))
+
+
+@dataclass(frozen=True)
 class Above:
     """What lies at or above a percentile; ``kinds`` are the values of the column ``group``."""
 
     items: tuple[str, ...]
     undecided: tuple[str, ...]
+    mixture: Mixture
     twins: int
     accepted: int
     rejected: int
@@ -163,6 +184,7 @@ def above(
             for item, verdict in zip(items, verdicts, strict=True)
             if verdict not in ("accept", "reject")
         ),
+        mixture(frame, items),
         int(twins[inside].sum()),
         verdicts.count("accept"),
         verdicts.count("reject"),

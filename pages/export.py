@@ -23,10 +23,7 @@ def export(found: Subject) -> None:
     with place:
         picture(found, chosen.settled)
     if rule.top is not None:
-        st.caption(
-            f"{counted(chosen.counts.accepted_by_rule, 'more candidate')} accepted by score. What "
-            "a reviewer has rejected stays out, and what a reviewer has accepted stays in."
-        )
+        export_choices.said_of_rule(found, chosen.settled)
     told(found, chosen.counts)
     left, right = st.columns(2, gap="large")
     with left:

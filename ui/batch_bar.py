@@ -129,6 +129,8 @@ def _elsewhere(view: View, standing: Standing, items: Sequence[str]) -> None:
 def open_in_review(items: Sequence[str], first: str | None = None) -> None:
     """Go on to the review with these candidates, at the first one or at this one."""
     session.choose(items)
+    for name in ("review.at", "review.queue"):  # of an earlier visit: the link says where to begin
+        session.taken(name)
     st.switch_page(
         "pages/review.py", query_params={"show": "chosen"} | ({"item": first} if first else {})
     )
@@ -141,9 +143,9 @@ def _reject(view: View, items: Sequence[str], seen: int, batch: str) -> None:
 
 def _clear(run: str) -> None:
     picks.clear(run)
-    st.rerun([picks.CHART, picks.GALLERY])
+    picks.redraw(picks.CHART, picks.GALLERY)
 
 
 def _pick_all(run: str, items: tuple[str, ...]) -> None:
     picks.pick_all(run, items)
-    st.rerun([picks.CHART, picks.GALLERY])
+    picks.redraw(picks.CHART, picks.GALLERY)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import streamlit as st
 
 from eap_core.export.request import FORMATS, TABLES, Format, Only, Request
-from eap_core.export.selection import Counts
+from eap_core.export.selection import Counts, Settled
+from eap_core.health.finding import counted
 from eap_core.roles import Role
+from eap_core.selection import mixture
 from ui import session
 from ui.subject import Subject
+from ui.threshold import DOUBT, mixed
 from ui.words import ROLE_WORDS
 
 _ABOUT: dict[Format, str] = {
@@ -46,6 +50,19 @@ def rule(candidates: set[str]) -> Rule:
     if picked and st.toggle(f"Only the {len(picked):,} chosen on the map", key="export.picked"):
         items = picked
     return Rule(None if top is None else float(top), items)
+
+
+def said_of_rule(found: Subject, settled: Mapping[str, Settled]) -> None:
+    """What the rule adds: the best of a bad lot is still bad."""
+    added = [item for item, each in settled.items() if each.by == "rule"]
+    of = mixture(found.table, added)
+    text = f"{counted(len(added), 'more candidate')} accepted by score"
+    text += f", of which {mixed(of)}" if added else ""
+    rest = "What a reviewer has rejected stays out, and what a reviewer has accepted stays in."
+    if of.doubtful:
+        st.warning(f"{text}. {DOUBT} {rest}", icon=":material/warning:")
+    else:
+        st.caption(f"{text}. {rest}")
 
 
 def form(kind: str) -> Format:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import streamlit as st
 from eap_core.review import REASONS, UNTOUCHED
 from eap_core.selection import conflicting, standing_of
 from eap_core.store.ledger import Standing
-from ui import pictures
+from ui import names, pictures, session
 from ui.charts import WORDS
 from ui.gallery_view import View
 from ui.picks import Picks
@@ -40,15 +41,18 @@ def show(
 ) -> str | None:
     """The cards of one page; the item that is to be opened, if one is."""
     cards = [card(view, row, standing) for row in rows]
+    for each, short in zip(cards, short_names(view, [one["id"] for one in cards]), strict=True):
+        each["short"] = short
     here, picked = {each["id"] for each in cards}, set(picks.cards)
     result = _component(
         key=KEY,
         data={
             "project": view.subject.project.id,
+            "reviewer": session.reviewer(),
             "kind": view.subject.project.kind,
             "cards": cards,
             "picked": [each["id"] for each in cards if each["id"] in picked],
-            "elsewhere": len(picked - here),
+            "elsewhere": [item for item in picks.cards if item not in here],
             "turn": picks.turn,
             "seen": standing.seq,
             "done": list(done),
@@ -59,6 +63,18 @@ def show(
     )
     opened = result.get("open")
     return opened if isinstance(opened, str) and opened in view.row_of else None
+
+
+def short_names(view: View, items: Sequence[str]) -> list[str]:
+    """What the cards of a page are called: told apart by folder, else by who made them."""
+    found = [view.subject.items[item] for item in items]
+    short = names.short([item.name for item in found], view.subject.project.kind)
+    often = Counter(short)
+    makers = [str(item.metadata.get("generator", "")) for item in found]
+    return [
+        f"{name} ({maker})" if often[name] > 1 and maker else name
+        for name, maker in zip(short, makers, strict=True)
+    ]
 
 
 def card(view: View, row: int, standing: Standing) -> dict[str, Any]:

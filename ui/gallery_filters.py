@@ -10,6 +10,7 @@ import streamlit as st
 
 from eap_core.category import CATEGORIES
 from eap_core.selection import SORTS, STATES, Twins, Wanted, facets
+from ui import session
 from ui.charts import WORDS
 from ui.words import plain
 
@@ -64,7 +65,7 @@ def clear(columns: tuple[str, ...]) -> None:
     for name in columns:
         empty[_key(name)] = []
     for key, value in empty.items():
-        st.session_state[key] = value
+        session.set_widget(key, value)
     st.rerun()  # also from within a fragment: the filter is outside of it
 
 

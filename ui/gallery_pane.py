@@ -9,7 +9,7 @@ import streamlit as st
 
 from eap_core.selection import facets
 from eap_core.store.ledger import Standing
-from ui import batch_bar, deciding, gallery, gallery_filters, picks, session
+from ui import batch_bar, deciding, frame, gallery, gallery_filters, picks, session
 from ui.gallery_view import View
 from ui.picks import Picks
 
@@ -18,7 +18,12 @@ from ui.picks import Picks
 def show(view: View, sort: str, size: int) -> None:
     """Drawn anew for a decision, a page or a lasso, without the map."""
     with st.container():  # always there, so that a message moves nothing below it to a new place
-        deciding.say()
+        deciding.say(view.subject.project.id)
+    with frame.errors_said():
+        _shown(view, sort, size)
+
+
+def _shown(view: View, sort: str, size: int) -> None:
     standing = view.subject.standing()
     chosen = picks.of_run(view.subject.run.id)
     rows = view.rows(standing, chosen, sort)
@@ -42,7 +47,7 @@ def show(view: View, sort: str, size: int) -> None:
 def _cards(view: View, standing: Standing, chosen: Picks, shown: list[int]) -> str | None:
     sent = deciding.entries(session.widget(gallery.KEY))
     saved = deciding.saved_batches(standing) if sent else frozenset()
-    over = deciding.refused()
+    over = deciding.refused(view.subject.project.id)
     return gallery.show(
         view,
         shown,
@@ -64,7 +69,7 @@ def _picked(view: View) -> None:
             for name in ("shown", "picked")
         )
         picks.pick(run, shown, picked)
-    st.rerun([picks.CHART, picks.GALLERY])
+    picks.redraw(picks.CHART, picks.GALLERY)
 
 
 def _page_key(view: View, chosen: Picks, sort: str, size: int) -> str:

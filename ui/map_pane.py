@@ -19,6 +19,11 @@ _JOBS = ("complete", "score", "demo")
 @st.fragment(key=picks.CHART)
 def show(view: View) -> None:
     """The map; drawn anew when the filter or the picked cards change, not for a decision."""
+    with errors_said():
+        _shown(view)
+
+
+def _shown(view: View) -> None:
     run = view.subject.run.id
     drawn = view.drawn(view.subject.standing())
     if drawn is None or view.places is None:
@@ -60,7 +65,7 @@ def _selected(run: str, key: str) -> None:
     # normals and rings carry no id
     items = [str(p["customdata"]) for p in selection["points"] if p.get("customdata")]
     picks.lasso(run, tuple(dict.fromkeys(items)), _outline(selection) if items else ())
-    st.rerun(picks.GALLERY)
+    picks.redraw(picks.GALLERY)
 
 
 def _outline(selection: Any) -> list[dict[str, Any]]:

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+import streamlit as st
+from streamlit.errors import StreamlitAPIException
+
 from ui import session
 
 CHART, GALLERY, HEAD = "map.chart", "map.gallery", "map.head"  # fragments, drawn anew by name
@@ -63,6 +66,25 @@ def drop_cards(run: str) -> bool:
     if found:
         pick_all(run, ())
     return found
+
+
+def let_go(run: str, items: Sequence[str]) -> bool:
+    """These are decided, which their gallery knows already; whether any of them was picked."""
+    before, gone = of_run(run), frozenset(items)
+    left = tuple(item for item in before.cards if item not in gone)
+    session.keep("map.picks", replace(before, cards=left))
+    return left != before.cards
+
+
+def redraw(*names: str) -> None:
+    """Draw these fragments anew; where one is not there, all that Streamlit was about to draw.
+
+    A late message of a browser may find that the page of its fragments is left.
+    """
+    try:
+        st.rerun(names)
+    except StreamlitAPIException:
+        return
 
 
 def clear(run: str) -> None:

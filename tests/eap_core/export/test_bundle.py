@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
+import stat
 from datetime import UTC, datetime
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
@@ -16,8 +18,10 @@ import eap_core
 from eap_core.errors import DataError, SettingsError
 from eap_core.export import source
 from eap_core.export.bundle import Bundle, bundle, bundles_of, delete
+from eap_core.export.contents import contents
 from eap_core.export.names import kind_folders, slug
 from eap_core.export.request import FORMATS, Format, Request
+from eap_core.export.writing import write_folder
 from eap_core.progress import Cancelled
 from eap_core.review import REASONS
 from eap_core.store import projects, runs
@@ -303,3 +307,26 @@ def test_no_folder_has_a_name_that_windows_keeps_for_itself() -> None:
     kept = {"con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", "lpt") for n in range(10))}
     assert not kept & {*folders.values(), *(slug(kind, "images") for kind in kinds)}
     assert (folders["common"], folders["con 2"]) == ("common", "con_2")
+
+
+def test_a_folder_is_on_the_disk_before_it_has_its_name(
+    store: Store, images: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = contents(store, images.id, Request("imagefolder", top=50))
+    target = tmp_path / "set"
+    forced: set[tuple[int, int]] = set()
+    fsync = os.fsync
+
+    def noting(handle: int) -> None:
+        fsync(handle)
+        if not target.exists():
+            facts = os.fstat(handle)
+            forced.add((facts.st_ino, facts.st_size if stat.S_ISREG(facts.st_mode) else -1))
+
+    monkeypatch.setattr(os, "fsync", noting)
+    write_folder(found.members, target)
+    written = [target, *target.rglob("*")]
+    assert len(written) > len(found.members)
+    for path in written:
+        facts = path.stat()
+        assert (facts.st_ino, facts.st_size if path.is_file() else -1) in forced

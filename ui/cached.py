@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
 import streamlit as st
+from PIL import Image
 
 from eap_core.compare import Comparison, compare
+from eap_core.images.decode import rgb_of
 from eap_core.project_map import Places
 from eap_core.projects.insight import Insight, insight_of
 from eap_core.projects.maps import places_of
@@ -17,6 +20,8 @@ from eap_core.projects.results import evaluator_columns, run_frame
 from eap_core.store.items import Item, items_of
 from eap_core.store.ledger import Ledger
 from ui.store import opened
+
+_LONGEST = 1_280  # larger than any pane of the review, also at twice the size
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -43,6 +48,17 @@ def items(project: str, state: str) -> Mapping[str, Item]:  # noqa: ARG001
 def ledger(project: str) -> Ledger:
     """The folded log of a project, which every visitor shares and brings up to date."""
     return Ledger(opened(), project)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def large(sha256: str) -> bytes:
+    """An image for the review, encoded anew: as good as the original to the eye."""
+    picture = rgb_of(opened().blobs.read(sha256))
+    if max(picture.size) > _LONGEST:
+        picture.thumbnail((_LONGEST, _LONGEST), Image.Resampling.LANCZOS)
+    stream = io.BytesIO()
+    picture.save(stream, "JPEG", quality=95, subsampling=0)
+    return stream.getvalue()
 
 
 @st.cache_resource(max_entries=8, show_spinner=False, validate=lambda found: found is not None)

@@ -5,21 +5,21 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
-from streamlit import config
 
 from eap_core.errors import EapError
 from eap_core.export.bundle import bundle_named
+from ui.pictures import base
 from ui.store import opened
 
 
 def routes() -> list[Route]:
     """What app.py adds to the server."""
-    return [Route(f"{_base()}/bundle/{{project}}/{{name}}", _answer, methods=["GET"])]
+    return [Route(f"{base()}/bundle/{{project}}/{{name}}", _answer, methods=["GET"])]
 
 
 def address(project: str, name: str) -> str:
     """Where a browser finds a bundle."""
-    return f"{_base()}/bundle/{project}/{name}"
+    return f"{base()}/bundle/{project}/{name}"
 
 
 def _answer(request: Request) -> Response:
@@ -29,8 +29,3 @@ def _answer(request: Request) -> Response:
         return Response(status_code=404)
     headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "private, no-store"}
     return FileResponse(found.path, headers=headers, filename=found.name)
-
-
-def _base() -> str:
-    path = str(config.get_option("server.baseUrlPath") or "").strip("/")
-    return f"/{path}" if path else ""

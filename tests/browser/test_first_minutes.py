@@ -47,6 +47,8 @@ def test_a_demo_is_one_click_from_its_review(
     page.locator("[data-testid=stPageLink]").get_by_text("Score", exact=True).click()
     expect(page.get_by_text("Why this score")).to_be_visible(timeout=WAIT)
     fits(page, width)
+    # The page is drawn anew whenever another method has finished.
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0, timeout=WAIT)
     with page.expect_download() as started:
         page.get_by_role("button", name="Download all scores").click()
     lines = started.value.path().read_text().splitlines()

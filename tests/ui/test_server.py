@@ -24,7 +24,6 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TestClient:
     monkeypatch.delenv("EAP_STORE", raising=False)
     monkeypatch.setenv("EAP_HOME", str(tmp_path / "home"))
     st.cache_resource.clear()
-    pictures._large.cache_clear()
     return TestClient(Starlette(routes=pictures.routes()))
 
 

@@ -55,7 +55,7 @@ def alike(
     """
     found = np.full(len(points), -1, dtype=np.intp)
     order = np.argsort(ranks, kind="stable")
-    order = order[_has_company(points[order], limit)]  # mostly few: the rest needs no closer look
+    order = order[has_company(points[order], limit)]  # mostly few: the rest needs no closer look
     kept: list[int] = []
     for start in range(0, len(order), _BLOCK):
         block = order[start : start + _BLOCK]
@@ -72,7 +72,7 @@ def alike(
     return found
 
 
-def _has_company(points: Floats, limit: float) -> npt.NDArray[np.bool_]:
+def has_company(points: Floats, limit: float) -> npt.NDArray[np.bool_]:
     """Which points may have another within the limit: all that do, and few that do not.
 
     Seen along some directions at right angles, two points are never farther apart than they are.

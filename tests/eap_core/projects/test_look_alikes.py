@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import io
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
+from eap_core.health.changes import SEEN, visible_change
+from eap_core.progress import Cancelled
+from eap_core.projects import look_alikes as module
 from eap_core.projects.given import Given
 from eap_core.projects.intake import take
 from eap_core.projects.look_alikes import look_alikes
+from eap_core.projects.sketches import Sketches, sketch_of
 from eap_core.store import projects
-from eap_core.store.items import items_of
+from eap_core.store.items import Item, items_of
 from eap_core.store.store import Store
 from tests.eap_core.projects.conftest import archive, picture
 
@@ -74,3 +81,75 @@ def test_lost_thumbnails_do_not_matter(
         assert item.sha256 is not None
         store.blobs.thumbnail_path(item.sha256).unlink()
     assert look_alikes(store, items, np.arange(1, 4)).tolist() == [-1, 0, -1]
+
+
+@pytest.fixture
+def spotted(store: Store, tmp_path: Path) -> tuple[Item, ...]:
+    """Thirty small defects on one background, and a copy of the first with camera noise."""
+    part = np.asarray(Image.open(io.BytesIO(picture(1, side=320))).convert("RGB"))
+    rng = np.random.default_rng(0)
+    files = {}
+    for i in range(31):
+        one = part.astype(int)
+        x, y = 10 + 50 * (i % 30 % 6), 10 + 60 * (i % 30 // 6)
+        one[y : y + 5, x : x + 5] -= 70
+        noisy = np.clip(one + rng.integers(-2, 3, one.shape), 0, 255).astype(np.uint8)
+        files[f"{i:02d}.png"] = saved(Image.fromarray(noisy), "PNG")
+    made = projects.create(store, "spots", "images").id
+    take(store, made, [Given.at(archive(tmp_path / "a.zip", files))], "candidate")
+    return tuple(items_of(store, made, "candidate"))
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    seen: list[float] = []
+
+    def change(one: Image.Image, other: Image.Image) -> float:
+        seen.append(visible_change(one, other))
+        return seen[-1]
+
+    monkeypatch.setattr(module, "visible_change", change)
+    return seen
+
+
+def test_defects_on_one_background_are_told_apart_by_sketches(
+    store: Store, spotted: tuple[Item, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = counted(monkeypatch)
+    assert look_alikes(store, spotted, np.arange(1, 32)).tolist() == [-1] * 30 + [0]
+    assert len(seen) <= 3  # of 465 pairs
+
+
+def test_pictures_are_compared_only_so_often(
+    store: Store, tmp_path: Path, pictures: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = projects.create(store, "pictures", "images").id
+    take(store, made, [Given.at(archive(tmp_path / "a.zip", pictures))], "candidate")
+    items = items_of(store, made, "candidate")
+    seen = counted(monkeypatch)
+    monkeypatch.setattr(module, "MOST_CONFIRMED", 2)
+    assert look_alikes(store, items, np.arange(1, 9)).tolist() == [-1, 0, 0] + [-1] * 5
+    assert len(seen) == 2
+    monkeypatch.setattr(module, "MOST_COMPARED", 2)
+    assert look_alikes(store, items, np.arange(1, 9)).tolist() == [-1, 0] + [-1] * 6
+
+
+def test_it_can_be_cancelled_at_any_time(store: Store, spotted: tuple[Item, ...]) -> None:
+    def stop(limit: float, done: float, _: str) -> None:
+        if done >= limit:
+            raise Cancelled
+
+    for share in (0.1, 0.35, 0.5, 0.9):
+        with pytest.raises(Cancelled):
+            look_alikes(store, spotted, np.arange(1, 32), partial(stop, share))
+
+
+@given(st.integers(0, 10**6), st.sampled_from([(3, 5), (70, 64), (70, 130)]), st.floats(0, 40))
+def test_no_sketch_tells_apart_what_looks_alike(
+    seed: int, size: tuple[int, int], strength: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    one = rng.integers(0, 256, (*size, 3))
+    other = np.clip(one + rng.normal(scale=strength, size=one.shape), 0, 255)
+    both = [Image.fromarray(each.astype(np.uint8)) for each in (one, other)]
+    alike = Sketches.of([sketch_of(each) for each in both]).alike(0, np.array([1]), SEEN)
+    assert len(alike) == 1 or visible_change(*both) >= SEEN

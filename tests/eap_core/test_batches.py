@@ -78,6 +78,21 @@ def test_what_others_decided_unseen_is_told(store: Store, project: str, items: l
     assert seen.conflicts == ()
 
 
+def test_what_was_known_to_be_decided_otherwise_is_told(
+    store: Store, project: str, items: list[str]
+) -> None:
+    decide(store, project, str(uuid4()), items[:3], "accept", "two", 0)
+    decide(store, project, str(uuid4()), items[3:5], "reject", "two", 3)
+    states = fold(log(store, project))
+    unseen = decide(store, project, str(uuid4()), items[:1], "reject", "three", 0, states=states)
+    assert (len(unseen.conflicts), unseen.overturned) == (1, ())  # not told twice
+    done = decide(store, project, str(uuid4()), items[1:], "reject", "one", 5, states=states)
+    assert [(row.reviewer, row.item) for row in done.overturned] == [
+        ("two", item) for item in items[1:3]
+    ]
+    assert done.conflicts == ()
+
+
 def test_one_bad_item_and_nothing_is_saved(store: Store, project: str, items: list[str]) -> None:
     with pytest.raises(DataError, match="no item"):
         decide(store, project, str(uuid4()), [*items, "x"], "accept", "one", 0)

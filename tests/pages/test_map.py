@@ -6,8 +6,10 @@ import json
 from typing import Any
 from uuid import uuid4
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
+from eap_core.errors import DataError
 from eap_core.review import Decision, fold
 from eap_core.store import projects, runs
 from eap_core.store.decisions import append, log
@@ -15,6 +17,7 @@ from eap_core.store.items import remove_upload, uploads_of
 from eap_core.store.projects import Project
 from eap_core.store.store import Store
 from tests.pages.conftest import visit
+from ui.gallery_view import View
 
 PAGE = "pages/map.py"
 
@@ -79,7 +82,8 @@ def test_the_threshold_accepts_what_is_undecided_and_undo_takes_all_back(
     best = cards(visit(PAGE, demo.id))["cards"][0]["id"]
     append(store, demo.id, [Decision(str(uuid4()), best, "reject", "Ada")])
     app = visit(PAGE, demo.id, reviewer="Bo", threshold="75")
-    assert says(app, "Accept from percentile 75: **40** candidates, of which 0 near-duplicates, ")
+    assert says(app, "Accept from percentile 75: **40** candidates, of which ")
+    assert says(app, " too far from the data, 0 near-duplicates, ")
     assert says(app, "1 already rejected, 0 already accepted; ")
     assert app.button(key="map.accept_above").label == "Accept these 39"
     app.button(key="map.accept_above").click().run()
@@ -99,7 +103,7 @@ def test_all_that_match_are_picked_and_rejected_with_a_reason(demo: Project, sto
     assert app.button(key="map.accept").disabled
     app.button(key="map.pick_all").click().run()
     data = cards(app)
-    matching = len(data["picked"]) + data["elsewhere"]
+    matching = len(data["picked"]) + len(data["elsewhere"])
     assert 0 < matching < 160
     assert says(app, f"**{matching} picked**")
     app.menu_button(key="map.reject").click("artefact").run()
@@ -112,6 +116,49 @@ def test_all_that_match_are_picked_and_rejected_with_a_reason(demo: Project, sto
     assert cards(app)["picked"] == []
     assert {card["state"] for card in cards(app)["cards"]} == {"rejected"}
     assert [toast.value for toast in app.toast] == [f"{matching} rejected\\. Undo takes it back\\."]
+
+
+def test_a_batch_says_that_it_goes_against_what_others_decided(demo: Project, store: Store) -> None:
+    ids = [card["id"] for card in cards(visit(PAGE, demo.id))["cards"][:3]]
+    append(store, demo.id, [Decision(str(uuid4()), item, "accept", "Ada") for item in ids])
+    app = visit(PAGE, demo.id, reviewer="Bo")
+    app.button(key="map.pick_all").click().run()
+    app.menu_button(key="map.reject").click("").run()
+    (toast,) = app.toast
+    assert "160 rejected, of which 3 had been accepted by others" in toast.value
+
+
+def test_mostly_unrealistic_best_are_said_with_a_warning(demo: Project) -> None:
+    app = visit(PAGE, demo.id, threshold="0")
+    said = [one.value for one in app.warning if "Accept from percentile 0" in one.value]
+    realistic = len(cards(visit(PAGE, demo.id, category="Realistic", cards="96"))["cards"])
+    assert realistic < 80
+    assert len(said) == 1
+    assert f"of which {realistic} realistic, " in said[0]
+    assert "Fewer than half" in said[0]
+
+
+def test_opening_from_the_map_forgets_where_the_review_was(demo: Project) -> None:
+    app = visit(PAGE, demo.id)
+    app.session_state["kept.review.at"] = ("chosen", 7)
+    app.session_state["kept.review.queue"] = None
+    app.button(key="map.pick_all").click().run()
+    app.button(key="map.review").click().run()
+    assert "kept.review.at" not in app.session_state
+
+
+def test_an_error_within_a_fragment_is_one_sentence(
+    demo: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> object:
+        raise DataError("the table is gone")
+
+    for broken in ("drawn", "rows"):
+        with monkeypatch.context() as patch:
+            patch.setattr(View, broken, fails)
+            app = visit(PAGE, demo.id)
+            assert not app.exception
+            assert [one.value for one in app.error] == ["the table is gone"]
 
 
 def test_a_project_gone_meanwhile_is_said_and_nothing_is_saved(demo: Project, store: Store) -> None:

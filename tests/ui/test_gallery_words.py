@@ -4,21 +4,46 @@ from __future__ import annotations
 
 import pytest
 
-from eap_core.selection import Above
-from ui.deciding import entries
+from eap_core.batches import Outcome
+from eap_core.review import Decision
+from eap_core.selection import Above, Mixture
+from ui.deciding import entries, in_words
 from ui.threshold import sentence
 
 
 def test_a_threshold_in_one_sentence() -> None:
-    found = Above(tuple("abc"), tuple("a"), 1, 0, 2, "defect_type", 4, 6)
+    found = Above(tuple("abc"), tuple("a"), Mixture(2, 1, 0), 1, 0, 2, "defect_type", 4, 6)
     assert sentence(80, found, twins_known=True) == (
-        "Accept from percentile 80: **3** candidates, of which 1 near-duplicate, 2 already "
-        "rejected, 0 already accepted; 4 of 6 defect types covered."
+        "Accept from percentile 80: **3** candidates, of which 2 realistic, 1 looks normal, 0 too "
+        "far from the data, 1 near-duplicate, 2 already rejected, 0 already accepted; "
+        "4 of 6 defect types covered."
     )
-    alone = Above(("a",), (), 0, 1, 0, None, 0, 0)
+    alone = Above(("a",), (), Mixture(0, 0, 1), 0, 1, 0, None, 0, 0)
     assert sentence(99.0, alone, twins_known=False) == (
-        "Accept from percentile 99: **1** candidate, of which 0 already rejected, "
-        "1 already accepted."
+        "Accept from percentile 99: **1** candidate, of which 0 realistic, 0 look normal, 1 too "
+        "far from the data, 0 already rejected, 1 already accepted."
+    )
+
+
+@pytest.mark.parametrize(
+    ("mixture", "doubtful"),
+    [
+        (Mixture(0, 0, 0), False),
+        (Mixture(1, 1, 0), False),
+        (Mixture(1, 1, 1), True),
+        (Mixture(0, 6, 0), True),
+    ],
+)
+def test_fewer_than_half_realistic_is_doubtful(mixture: Mixture, doubtful: bool) -> None:
+    assert mixture.doubtful == doubtful
+
+
+def test_a_batch_says_whose_decisions_it_goes_against() -> None:
+    assert in_words(Outcome("reject", 40), "Ada") == "40 rejected. Undo takes it back."
+    before = [Decision(str(i), str(i), "accept", who) for i, who in enumerate(["Bo", "Cy", "Ada"])]
+    assert in_words(Outcome("reject", 1_040, (), tuple(before)), "Ada") == (
+        "1,040 rejected, of which 2 had been accepted by others and 1 had been accepted by you. "
+        "Undo takes it back."
     )
 
 
@@ -26,7 +51,7 @@ GOOD = {
     "uuid": "u",
     "verdict": "accept",
     "items": ["i"],
-    "shown": ["i"],
+    "reviewer": "Ada",
     "seen": 3,
     "picked": False,
 }
@@ -55,7 +80,10 @@ def test_decisions_of_a_browser_are_taken() -> None:
                 ("items", []),
                 ("items", [3]),
                 ("items", "i"),
-                ("shown", None),
+                ("reviewer", None),
+                ("reviewer", ""),
+                ("reviewer", "a" * 81),
+                ("reviewer", "a\nb"),
                 ("seen", "3"),
                 ("picked", None),
             )

@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from eap_core import jobs as work
 from eap_core.queue_order import ORDERS, ordered
 from eap_core.review import UNTOUCHED, ItemState
-from ui import cached, frame, review_stage, session
+from ui import cached, frame, jobs, review_stage, session
 from ui.review_item import Cards
 from ui.review_stage import Queue
 from ui.subject import Subject, subject
@@ -100,6 +101,22 @@ def _review(found: Subject, cards: Cards) -> None:
             st.button("Show all candidates", on_click=session.set_widget, args=("show", "all"))
         return
     review_stage.show(found, cards, shown, bool(blind))
+    if cards.insight is None:
+        _offer_neighbours(found)
+
+
+def _offer_neighbours(found: Subject) -> None:
+    """Scorings of earlier versions and restored ones lack what is kept beside the scores."""
+    st.info("What is near each candidate is not known of this scoring.", icon=":material/info:")
+    job = jobs.latest(found.store, found.project.id, "score", "complete")
+    if job is not None and jobs.active(job):
+        jobs.progress(found.store, job.id)
+    elif found.changed:
+        st.page_link("pages/score.py", label="Score again", icon=":material/speed:")
+    elif st.button("Find what is near", icon=":material/search:"):
+        asked = {"run": found.run.id, "evaluators": []}
+        work.launch(found.store, "complete", asked, found.project.id)
+        st.rerun(scope="app")
 
 
 session.current()

@@ -14,7 +14,7 @@ from eap_core.store.decisions import append
 from eap_core.store.items import items_of
 from eap_core.store.projects import Project
 from eap_core.store.store import Store
-from tests.pages.conftest import visit
+from tests.pages.conftest import until, visit
 
 
 def stage(app: AppTest) -> dict[str, Any]:
@@ -87,3 +87,16 @@ def test_a_link_to_a_candidate_that_is_gone_opens_the_first(demo: Project) -> No
     app = visit("pages/review.py", demo.id, item="no such item")
     assert not app.exception
     assert stage(app)["at"] == 0
+
+
+def test_a_scoring_without_neighbours_is_reviewed_all_the_same_and_they_are_found(
+    demo: Project, store: Store
+) -> None:
+    for file in (store.home / "cache" / "runs").iterdir():
+        file.unlink()
+    app = visit("pages/review.py", demo.id)
+    assert not app.exception
+    assert stage(app)["items"][0]["near"] == []
+    next(button for button in app.button if button.label == "Find what is near").click()
+    app.run()
+    until(app, lambda a: bool(stage(a)["items"][0]["near"]))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import resource
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -185,6 +187,110 @@ def test_a_full_disk_is_said_and_what_was_decided_is_saved_when_there_is_room(
     said(page, f"reviewed 2 of {CANDIDATES}")
     expect(page.get_by_text("not saved")).to_have_count(0)
     assert [row.verdict for row in log(behind, project)] == ["accept", "reject"]
+    page.close()
+
+
+@contextmanager
+def full_disk(running: AppServer) -> Iterator[None]:
+    pid, unlimited = running.process.pid, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    try:
+        yield
+    finally:
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, unlimited)
+
+
+def test_what_is_picked_after_the_key_is_not_decided(
+    browser: Browser, running: AppServer, project: str, behind: Store
+) -> None:
+    page = opened(browser, running.address, project, "&cards=24")
+    meant = names(page)[:2]
+    with full_disk(running):
+        cards(page).nth(0).click()
+        cards(page).nth(1).click()
+        said(page, f"2 picked of {CANDIDATES}")
+        page.keyboard.press("a")
+        page.keyboard.press("a")  # once too often: they are on their way
+        said(page, "not saved")
+        said(page, "none picked")
+        page.get_by_role("button", name="Page 2").click()
+        expect(cards(page)).to_have_count(CANDIDATES - 24, timeout=WAIT)
+        cards(page).nth(3).click()
+        said(page, f"1 picked of {CANDIDATES}")
+    said(page, f"reviewed 2 of {CANDIDATES}")
+    assert sorted(states(behind, project)) == sorted(meant)
+    assert len({row.batch for row in log(behind, project)}) == 1
+    said(page, f"1 picked of {CANDIDATES}")
+    page.close()
+
+
+def test_what_is_picked_on_other_pages_is_decided_too(
+    browser: Browser, server: str, project: str, behind: Store
+) -> None:
+    page = opened(browser, server, project, "&cards=24")
+    first = names(page)[0]
+    cards(page).first.click()
+    said(page, f"1 picked of {CANDIDATES}")
+    page.get_by_role("button", name="Page 2").click()
+    expect(cards(page)).to_have_count(CANDIDATES - 24, timeout=WAIT)
+    second = names(page)[0]
+    cards(page).first.click()
+    said(page, f"2 picked of {CANDIDATES}")
+    page.keyboard.press("x")
+    said(page, f"reviewed 2 of {CANDIDATES}")
+    assert sorted(states(behind, project)) == sorted([first, second])
+    page.close()
+
+
+def test_what_was_not_saved_is_sent_on_the_next_visit_in_the_name_of_who_decided(
+    browser: Browser, running: AppServer, project: str, behind: Store
+) -> None:
+    page = opened(browser, running.address, project)
+    with full_disk(running):
+        cards(page).first.focus()
+        page.keyboard.press("a")
+        said(page, "not saved")
+        page.goto("about:blank")
+    for reviewer, reviewed in (("Bo", 0), ("Ada", 1)):
+        page.goto(f"{running.address}/map?project={project}&reviewer={reviewer}")
+        expect(cards(page).first).to_be_visible(timeout=WAIT)
+        page.wait_for_timeout(1500)  # time enough to send what must not be sent
+        said(page, f"reviewed {reviewed} of {CANDIDATES}")
+    assert [row.reviewer for row in log(behind, project)] == ["Ada"]
+    assert page.evaluate("Object.keys(localStorage).filter((k) => k.includes('gallery'))") == []
+    page.close()
+
+
+def test_a_renamed_reviewer_does_not_sign_what_was_decided_before(
+    browser: Browser, running: AppServer, project: str, behind: Store
+) -> None:
+    page = opened(browser, running.address, project)
+    with full_disk(running):
+        cards(page).first.focus()
+        page.keyboard.press("a")
+        said(page, "not saved")
+        page.get_by_role("button", name="You: Ada").click()
+        page.get_by_label("Your name").fill("Bo")
+        page.get_by_role("button", name="Use this name").click()
+        expect(page.get_by_role("button", name="You: Bo")).to_be_visible(timeout=WAIT)
+    said(page, f"reviewed 1 of {CANDIDATES}")
+    assert [row.reviewer for row in log(behind, project)] == ["Ada"]
+    page.close()
+
+
+def test_a_double_click_opens_one_and_then_another(
+    browser: Browser, server: str, project: str
+) -> None:
+    page = opened(browser, server, project)
+    shown = names(page)
+    for place in (2, 5):
+        cards(page).nth(place).dblclick()
+        expect(page.locator(".stage h3").first).to_have_text(shown[place], timeout=WAIT)
+        expect(page.get_by_text("No fragment found")).to_have_count(0)
+        page.keyboard.press("ArrowRight")
+        expect(page.locator(".stage h3").first).to_have_text(shown[place + 1], timeout=WAIT)
+        page.get_by_role("link", name="Map").click()
+        expect(cards(page)).to_have_count(CANDIDATES, timeout=WAIT)
     page.close()
 
 

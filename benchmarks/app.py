@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.big_project import big_project
 from benchmarks.measure import Figure
@@ -20,11 +20,11 @@ FEW, THOUSAND, MANY, KEYS = 50, 1_000, 10_000, 40
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 TITLE = "The app in Chromium"
 NOTE = (
-    f"Image projects. A key counts from pressing it until the next candidate's picture is drawn "
+    "Image projects. A key counts from its event until the next candidate's picture is complete "
     f"(median of {KEYS}); what is decided meanwhile is saved, and checked at the end. A project is "
-    "opened by its link until candidate or gallery is seen: cold in a browser that must load "
-    "the app itself first, warm in a new tab of one that has it. The reference is the same with "
-    f"{FEW} candidates; that of the first page is the same page again."
+    "opened by its link, in a browser that must load the app itself first, until its candidate or "
+    f"its gallery is seen. The reference is the same with {FEW} candidates; that of the first page "
+    "is the same page again."
 )
 # Ends when the stage shows another candidate and its picture is complete.
 _NEXT = """async (before) => {
@@ -64,9 +64,8 @@ def _figures(browser: Browser, address: str, ids: dict[int, str], home: Path) ->
         Figure("first page of a new server", f"{first:.2f} s", f"{again:.2f} s", "", "< 3 s"),
     ]
     for step, seen in (("review", ".candidate img"), ("map", ".card img")):
-        few, many = (
-            _until(browser, f"{address}/{step}?project={ids[count]}", seen) for count in (FEW, MANY)
-        )
+        links = (f"{address}/{step}?project={ids[count]}" for count in (FEW, MANY))
+        few, many = (_until(browser, link, seen) for link in links)
         what = f"open {MANY:,} images: {step}"
         found.append(Figure(what, f"{many:.2f} s", f"{few:.2f} s", f"{many / few:.1f}×", "< 3 s"))
     few, many = (_key(browser, address, ids[count], home) for count in (FEW, THOUSAND))
@@ -77,12 +76,7 @@ def _figures(browser: Browser, address: str, ids: dict[int, str], home: Path) ->
     ]
 
 
-def _opened(what: str, few: float, many: float) -> Figure:
-    what = f"open {MANY:,} images: {what}"
-    return Figure(what, f"{many:.2f} s", f"{few:.2f} s", f"{many / few:.1f}×", "< 3 s")
-
-
-def _until(browser: Browser | BrowserContext, address: str, seen: str) -> float:
+def _until(browser: Browser, address: str, seen: str) -> float:
     page = browser.new_page()
     page.set_viewport_size({"width": 1440, "height": 900})
     start = time.perf_counter()

@@ -81,7 +81,8 @@ def _wanted(found: Subject, which: str) -> set[str] | None:
 
 def cards_of(found: Subject) -> Cards:
     insight = cached.insight(found.run.id)
-    return Cards(found, insight, insight.places if insight else {})
+    made = cached.cards(found.run.id, found.state, insight is not None)
+    return Cards(found, insight, insight.places if insight else {}, made)
 
 
 @st.fragment

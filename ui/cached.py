@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -42,6 +43,12 @@ def comparison(run: str, state: str, columns: tuple[str, ...]) -> Comparison:
 def items(project: str, state: str) -> Mapping[str, Item]:  # noqa: ARG001
     """What a project holds, by id."""
     return MappingProxyType({item.id: item for item in items_of(opened(), project)})
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def cards(run: str, state: str, insight: bool) -> dict[int, Any]:  # noqa: ARG001
+    """What the review has shown of a run's candidates so far, by row; whoever looks adds to it."""
+    return {}
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

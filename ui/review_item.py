@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -31,7 +31,7 @@ class Cards:
     subject: Subject
     insight: Insight | None
     places: Mapping[str, int]  # of each candidate in the insight
-    _made: dict[int, dict[str, Any]] = field(default_factory=dict)
+    made: dict[int, dict[str, Any]]  # shared between visitors
 
     @cached_property
     def of(self) -> int:
@@ -39,12 +39,13 @@ class Cards:
         return max(len(self.subject.table), int(self.subject.table["rank"].max()))
 
     def card(self, row: int) -> dict[str, Any]:
-        """The candidate in a row of the table; the next decision will want most of them again."""
-        if row not in self._made:
-            if len(self._made) > _MOST_KEPT:
-                self._made.clear()
-            self._made[row] = self._card(row)
-        return self._made[row]
+        """The candidate in a row of the table; made once for all who look at it."""
+        found = self.made.get(row)
+        if found is None:
+            if len(self.made) > _MOST_KEPT:
+                self.made.clear()
+            found = self.made[row] = self._card(row)
+        return found
 
     def _card(self, row: int) -> dict[str, Any]:
         facts = self.subject.table.iloc[row]

@@ -18,7 +18,7 @@ from eap_core.store.items import items_of
 from eap_core.store.opening import open_store
 from tests.browser.app_server import ROOT, AppServer
 from tests.browser.test_first_minutes import WAIT, add, create
-from tests.browser.test_map import draw_around, names, said
+from tests.browser.test_map import draw_around, said
 from tests.eap_core.projects.conftest import table_text
 
 CANDIDATES = 60
@@ -63,8 +63,10 @@ def review_twenty(page: Page) -> dict[str, str]:
 def reject_a_part_of_the_map_and_undo(page: Page) -> None:
     expect(page.get_by_role("option").first).to_be_visible(timeout=WAIT)
     draw_around(page, 0.02, 0.02, 0.98, 0.6)
-    said(page, "drawn around on the map")
-    inside = len(names(page))
+    # the sentence counts them all; the gallery shows a page of them, and follows a little later
+    found = page.get_by_text("drawn around on the map")
+    expect(found).to_be_visible(timeout=WAIT)
+    inside = int(found.inner_text().split()[0])
     page.get_by_role("button", name=f"Reject {inside}").click()
     page.get_by_text("Too subtle").click()
     said(page, f"{inside} rejected")

@@ -9,7 +9,17 @@ from eap_core.ranking import percentiles
 from eap_core.store import runs
 from eap_core.store.projects import Kind
 from eap_core.writers import csv_text
-from ui import cached, compare_charts, disputed, frame, methods, scoring_form, session, truth
+from ui import (
+    cached,
+    compare_charts,
+    disputed,
+    downloads,
+    frame,
+    methods,
+    scoring_form,
+    session,
+    truth,
+)
 from ui.names import short
 from ui.subject import Subject, subject
 
@@ -158,14 +168,8 @@ def all_scores(table: pd.DataFrame, columns: list[str], kind: Kind) -> None:
         key="compare.table",
         alt="Every candidate with the " + ("score" if raw else "percentile") + " of each method",
     )
-    st.download_button(
-        "Download this table (CSV)",
-        lambda: csv_text(shown),
-        "methods.csv",
-        "text/csv",
-        icon=":material/download:",
-        key="compare.download",
-    )
+    address = downloads.offered("compare", lambda: csv_text(shown), "methods.csv")
+    downloads.link("Download this table (CSV)", address, "compare.download")
 
 
 session.current()

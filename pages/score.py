@@ -6,7 +6,18 @@ import streamlit as st
 from eap_core.health.finding import Finding
 from eap_core.store.projects import Kind, Project
 from eap_core.writers import csv_text
-from ui import charts, frame, health, methods, run_list, scoring_form, session, store, why
+from ui import (
+    charts,
+    downloads,
+    frame,
+    health,
+    methods,
+    run_list,
+    scoring_form,
+    session,
+    store,
+    why,
+)
 from ui.names import short
 from ui.subject import Subject, subject
 
@@ -133,13 +144,8 @@ def candidates(table: pd.DataFrame, kind: Kind) -> str | None:
         key="score.table",
         alt="All candidates, best first",
     )
-    st.download_button(
-        "Download all scores (CSV)",
-        lambda: csv_text(table.drop(columns="item")),  # made when it is asked for
-        "scores.csv",
-        "text/csv",
-        icon=":material/download:",
-    )
+    address = downloads.offered("score", lambda: csv_text(table.drop(columns="item")), "scores.csv")
+    downloads.link("Download all scores (CSV)", address, "score.download")
     rows = [row for row in chosen["selection"]["rows"] if row < len(table)]
     return str(table["item"].iloc[rows[0]]) if rows else None
 

@@ -11,7 +11,7 @@ from eap_core.review import REASONS, UNTOUCHED, Verdict, recent
 from eap_core.selection import standing_of
 from eap_core.store.ledger import Standing
 from eap_core.writers import csv_text
-from ui import deciding, picks, session
+from ui import deciding, downloads, picks, session
 from ui.gallery_view import View
 from ui.picks import Picks
 
@@ -112,16 +112,10 @@ def _elsewhere(view: View, standing: Standing, items: Sequence[str]) -> None:
         key="map.review",
         disabled=not items,
     )
-    st.download_button(
-        "Export these",
-        lambda: selection_csv(view, items, standing),
-        "selection.csv",
-        "text/csv",
-        icon=":material/download:",
-        key="map.export",
-        disabled=not items,
-        on_click="ignore",
+    address = downloads.offered(
+        "map", lambda: selection_csv(view, items, standing), "selection.csv"
     )
+    downloads.link("Export these", address if items else None, "map.export")
     if review:
         open_in_review(items)
 

@@ -12,8 +12,6 @@ from eap_core.export.request import FORMATS
 from ui import downloads, frame
 from ui.subject import Subject
 
-_LARGE = 100 * 2**20  # from here on a browser fetches it from the disk, not through memory
-
 
 def listed(found: Subject) -> None:
     """Every bundle of the project; the latest is chosen."""
@@ -71,38 +69,22 @@ def _one(found: Subject, chosen: Bundle) -> None:
     )
     st.caption(f"SHA-256 {chosen.sha256}")
     with st.container(horizontal=True, gap="small"):
-        _zip(found, chosen)
-        st.download_button(
+        downloads.link(
+            f"Download everything (ZIP, {size(chosen.size)})",
+            downloads.bundle_address(found.project.id, chosen.name),
+            "export.zip",
+            primary=True,
+        )
+        downloads.link(
             "Download the table alone",
-            chosen.read_table,
-            f"{chosen.path.stem}-{chosen.table}",
-            key="export.table",
-            on_click="ignore",
-            icon=":material/table_chart:",
+            downloads.offered("table", chosen.read_table, f"{chosen.path.stem}-{chosen.table}"),
+            "export.table",
         )
         with st.popover("Delete", icon=":material/delete:"):
             st.markdown("Only this bundle goes; candidates and decisions stay.")
             if st.button("Delete this bundle", key="export.delete", type="primary"):
                 delete(found.store, found.project.id, chosen.name)
                 st.rerun()
-
-
-def _zip(found: Subject, chosen: Bundle) -> None:
-    words = f"Download everything (ZIP, {size(chosen.size)})"
-    if chosen.size > _LARGE:
-        address = downloads.address(found.project.id, chosen.name)
-        st.link_button(words, address, type="primary", icon=":material/download:")
-        return
-    st.download_button(
-        words,
-        chosen.path.read_bytes,  # read when somebody clicks, not each time the page is drawn
-        chosen.name,
-        "application/zip",
-        key="export.zip",
-        on_click="ignore",
-        type="primary",
-        icon=":material/download:",
-    )
 
 
 def size(count: int) -> str:

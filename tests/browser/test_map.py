@@ -160,7 +160,7 @@ def test_a_range_is_picked_with_the_mouse_and_reviewed(
     expect(page.locator('[aria-selected="true"]')).to_have_count(5)
     said(page, "5 picked")
     with page.expect_download() as started:
-        page.get_by_role("button", name="Export these").click()
+        page.get_by_role("link", name="Export these").click()
     lines = started.value.path().read_text().splitlines()
     assert len(lines) == 6
     assert lines[0].endswith("decision,reason,reviewer")

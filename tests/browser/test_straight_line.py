@@ -76,7 +76,7 @@ def reject_a_part_of_the_map_and_undo(page: Page) -> None:
 
 def downloaded(page: Page) -> bytes:
     page.get_by_role("button", name="Make the bundle").click(timeout=WAIT)
-    button = page.get_by_role("button", name="Download the table alone")
+    button = page.get_by_role("link", name="Download the table alone")
     expect(button).to_be_visible(timeout=WAIT)
     with page.expect_download() as started:
         button.click()

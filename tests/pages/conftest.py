@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -59,6 +60,13 @@ def visit(page: str = "", project: str | None = None, **linked: str) -> AppTest:
             app.query_params[name] = value
     app.run()
     return app.switch_page(page).run() if page else app
+
+
+def links(app: AppTest) -> dict[str, str | None]:
+    """What can be downloaded from the page, and where from."""
+    found = [one.proto for one in app.main if one.type == "bidi_component"]
+    told = [json.loads(one.json) for one in found if one.component_name == "download"]
+    return {one["label"]: one["address"] for one in told}
 
 
 def until(app: AppTest, happened: Callable[[AppTest], bool], seconds: float = 90.0) -> AppTest:

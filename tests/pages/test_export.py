@@ -10,6 +10,8 @@ from zipfile import ZipFile
 
 import pandas as pd
 import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
 
@@ -24,8 +26,8 @@ from eap_core.store.items import NewUpload, add_upload
 from eap_core.store.projects import Project
 from eap_core.store.store import Store
 from tests.eap_core.export.conftest import image_items, scored
-from tests.pages.conftest import until, visit
-from ui import export_chart
+from tests.pages.conftest import links, until, visit
+from ui import downloads, export_chart
 
 PAGE = "pages/export.py"
 
@@ -120,9 +122,12 @@ def test_a_bundle_is_made_listed_and_deleted(store: Store, pictures: Project) ->
     frame = pd.read_csv(io.BytesIO(first.read_table()))
     assert list(frame["decision"][:4]) == ["accepted"] * 3 + ["undecided"]
     assert first.sha256 in shown(app)
-    labels = [each.label for each in app.download_button]
-    assert labels[0].startswith("Download everything (ZIP, ")
-    assert labels[1] == "Download the table alone"
+    whole, alone = links(app)
+    assert whole.startswith("Download everything (ZIP, ")
+    assert alone == "Download the table alone"
+    client = TestClient(Starlette(routes=downloads.routes()))
+    assert client.get(links(app)[whole] or "").content == first.path.read_bytes()
+    assert client.get(links(app)[alone] or "").content == first.read_table()
     app.radio(key="export.form").set_value("mvtec").run()
     second = made_on(app, store, pictures)
     with ZipFile(second.path) as archive:

@@ -24,9 +24,9 @@ PAGE = "pages/map.py"
 
 def cards(app: AppTest) -> dict[str, Any]:
     """What the page gives to the browser."""
-    found = [one for one in app.main if one.type == "bidi_component"]
-    assert len(found) == 1
-    data: dict[str, Any] = json.loads(found[0].proto.json)
+    found = [one.proto for one in app.main if one.type == "bidi_component"]
+    (gallery,) = [one for one in found if one.component_name == "gallery"]
+    data: dict[str, Any] = json.loads(gallery.json)
     return data
 
 

@@ -13,9 +13,14 @@ from typing import IO
 
 from eap_core.errors import DataError, shown
 from eap_core.images.inflate import METHODS, Packed, unpack
-from eap_core.images.limits import MAX_DIRECTORY_BYTES, MAX_MEMBERS, MAX_TOTAL_BYTES
+from eap_core.images.limits import (
+    MAX_DIRECTORY_BYTES,
+    MAX_MEMBERS,
+    MAX_TOTAL_BYTES,
+    RATIO_COUNTS_FROM,
+)
 from eap_core.images.members import Gathered, Sorting, is_clutter
-from eap_core.readers.limits import MAX_RATIO, RATIO_COUNTS_FROM
+from eap_core.readers.limits import MAX_RATIO
 from eap_core.readers.signature import looks_like
 
 _ENCRYPTED = 0x1 | 0x40 | 0x2000  # the usual, strong encryption, and a hidden directory

@@ -11,6 +11,7 @@ MAX_STRIPS = 100_000  # of a TIFF; each costs time however little it holds
 MAX_MEMBERS = 100_000
 MAX_TOTAL_BYTES = 20 * 1024**3
 MAX_DIRECTORY_BYTES = 32 * 1024**2  # the list of members of a ZIP, which is read in one piece
+RATIO_COUNTS_FROM = 10 * 1024**2  # an image of one colour compresses well, and is small
 MAX_DEPTH = 20
 MAX_NAME = 1_000
 MAX_TABLE_BYTES = 64 * 1024**2

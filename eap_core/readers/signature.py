@@ -34,6 +34,7 @@ _SIGNATURES = (
     (b"\x1f\x8b\x08", "gzip archive"),
     (b"\x7fELF", "program"),
 )
+_WORKBOOK = b"xl/workbook"
 _MARKUP = (b"<!doctype html", b"<html", b"<head", b"<body", b"<?xml")
 _ADVICE = {
     "Excel workbook": "save it as CSV",
@@ -67,7 +68,8 @@ def looks_like(head: bytes, tail: bytes) -> str | None:
         if head.startswith(signature):
             return kind
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return "Excel workbook" if b"xl/" in head or b"xl/" in tail else "ZIP archive"
+        # Of three bytes alone, as in "xl/", packed numbers hold every combination.
+        return "Excel workbook" if _WORKBOOK in head + tail else "ZIP archive"
     # MZ is also what a spectrometer calls its first column, so the NUL of a program decides.
     if head.startswith(b"MZ") and b"\x00" in head[:64]:
         return "program"

@@ -172,9 +172,23 @@ def test_a_header_that_is_none(refusal: Refuse, header: str) -> None:
 
 def test_a_bomb_is_not_unpacked(refusal: Refuse, monkeypatch: pytest.MonkeyPatch) -> None:
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, X=np.zeros((2_000_000, 1)))
+    np.savez_compressed(buffer, X=np.zeros((4_500_000, 2)))
     monkeypatch.setattr(npz_archive, "read_header", None)  # even looking inside would fail
     assert "limit is 200:1" in refusal(buffer.getvalue(), "t.npz")
+
+
+def test_packed_numbers_may_look_like_a_name_of_excel(write: Write) -> None:
+    table = np.frombuffer(b"0xl/theme0123456" * 3, dtype=np.float64).reshape(3, 2)
+    assert len(read_table(write(_npz(X=table), "t.npz"))) == 3
+
+
+def test_a_real_table_of_mostly_zeros_is_no_bomb(write: Write) -> None:
+    sparse = np.zeros((2_000, 1_500))
+    sparse[::50, ::100] = 1.0
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, X=sparse)
+    assert sparse.nbytes > limits.MAX_RATIO * len(buffer.getvalue())
+    assert read_table(write(buffer.getvalue(), "t.npz")).values.sum() == sparse.sum()
 
 
 def test_a_bomb_that_claims_to_be_large(refusal: Refuse) -> None:

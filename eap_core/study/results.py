@@ -18,6 +18,7 @@ METRICS: Final[Mapping[str, int]] = MappingProxyType(
     {"AUC_qlt": 1, "AULC_g": 1, "ACC_g": 1, "AULC_p": -1}
 )
 RANKS: Final = tuple(f"r{metric}" for metric in METRICS)
+TRACKS: Final = ("images", "tables")
 EXPERIMENT: Final = ["track", "dataset", "seed"]
 # The paper writes P_y|x+NP_x where our label has spaces and a dot.
 NAMES: Final[Mapping[str, str]] = MappingProxyType(
@@ -88,7 +89,8 @@ def by_dataset(
 
 def tracks(cells: pd.DataFrame) -> list[str]:
     """The tracks there are, in the paper's order."""
-    return sorted(set(cells["track"]))
+    there = set(cells["track"])
+    return [track for track in TRACKS if track in there]
 
 
 def in_order(methods: Iterable[str]) -> list[str]:
@@ -114,6 +116,9 @@ def _table(whole: pd.DataFrame, kind: Kind) -> pd.DataFrame:
 
 
 def _checked(cells: pd.DataFrame) -> pd.DataFrame:
+    strange = sorted({str(track) for track in cells["track"]} - set(TRACKS))
+    if strange:
+        raise DataError(f"there is no track {listed(strange)} — there are: {', '.join(TRACKS)}")
     twice = cells[cells.duplicated([*EXPERIMENT, "method"])]
     if len(twice):
         names = sorted({str(name) for name in twice["dataset"]})

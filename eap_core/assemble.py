@@ -47,7 +47,7 @@ def problem_from_tables(
             f"{normals.source}: {listed(constant)} never varies in the training data — "
             "carries nothing and is left out",
         )
-    centre, spread = _standardisation(train[:, varies], scale)
+    centre, spread = standardisation(train[:, varies], scale)
     return Problem(
         x_train=(train[:, varies] - centre) / spread,
         y_train=labels,
@@ -128,7 +128,8 @@ def _rate(labels: Labels, assumed: float | None) -> tuple[float, tuple[str, ...]
     )
 
 
-def _standardisation(train: Floats, scale: Scale) -> tuple[Floats, Floats]:
+def standardisation(train: Floats, scale: Scale = "standard") -> tuple[Floats, Floats]:
+    """The centre and the spread that rows are brought to the training rows' scale with."""
     d = train.shape[1]
     if scale == "none":
         return np.zeros(d), np.ones(d)

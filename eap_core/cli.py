@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eap_core import cli_check, cli_export, cli_keeping, cli_listing, cli_projects, console
+from eap_core import (
+    cli_check,
+    cli_export,
+    cli_keeping,
+    cli_listing,
+    cli_projects,
+    cli_study,
+    console,
+)
 from eap_core.cli_options import (
     Seed,
     input_options,
@@ -274,6 +282,7 @@ app.add_typer(cli_projects.app)
 app.add_typer(cli_listing.app)
 app.add_typer(cli_keeping.app)
 app.add_typer(cli_export.app)
+app.add_typer(cli_study.app)
 
 
 def main() -> None:

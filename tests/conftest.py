@@ -6,8 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from eap_core.problem import Problem
+
+# No test is about time: what else the machine is doing must not decide.
+settings.register_profile("untimed", settings(), deadline=None)
+settings.load_profile("untimed")
 
 SHARED = Path(__file__).parents[2] / "shared"
 

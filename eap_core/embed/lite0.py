@@ -18,7 +18,7 @@ from eap_core.embed.album import Album
 from eap_core.embed.base import Bools, Embedding, Heat, Source, check_images
 from eap_core.embed.cache import Cache, key_of
 from eap_core.embed.network import MODEL, STRIDE
-from eap_core.embed.patches import PatchSettings
+from eap_core.embed.patches import PatchSettings, Singles
 from eap_core.embed.survey import Survey
 from eap_core.embed.whole_image import WholeImage, WholeImageSettings, fit_whole_image, spread_of
 from eap_core.errors import SettingsError
@@ -50,7 +50,7 @@ class Lite0:
         sources = {source.sha256: source for source in images}
         marked = {source.sha256 for source, known in zip(images, normal, strict=True) if known}
         normals = tuple(sorted(marked))
-        network_key = key_of(MODEL, _RECIPE, str(self.side))
+        network_key = self._network_key
         patch_key = key_of(network_key, repr(self.patches), *normals) if self.patches else None
         album = Album(cache, network_key, patch_key)
         with threadpool_limits(1, user_api="blas"):  # more threads would change the last bits
@@ -66,6 +66,17 @@ class Lite0:
             columns=self._columns(len(whole.projection)),
             notes=self._notes(len(normals), len(whole.projection), grey),
         )
+
+    def alone(self, images: Sequence[Source], cache: Cache, progress: Progress = silent) -> Singles:
+        """What the network says of each image by itself; nothing is learned from other images."""
+        sources = {source.sha256: source for source in images}
+        album = Album(cache, self._network_key, None)
+        Survey(sources, (), self.side, None, album).complete(progress)
+        return np.stack([album.numbers[source.sha256] for source in images])
+
+    @property
+    def _network_key(self) -> str:
+        return key_of(MODEL, _RECIPE, str(self.side))
 
     def _whole_image(self, album: Album, normals: tuple[str, ...]) -> WholeImage:
         key = key_of(album.network_key, repr(self.whole), *normals)

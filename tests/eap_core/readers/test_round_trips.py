@@ -23,7 +23,9 @@ from eap_core.table import Table
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 WORDS = st.text(st.sampled_from('abÄé ,;|"\n\t=@名'), max_size=8).map(lambda text: f"w{text}")
-settings.register_profile("files", suppress_health_check=[HealthCheck.function_scoped_fixture])
+settings.register_profile(
+    "files", settings(), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 Rows = list[tuple[str, float, float]]

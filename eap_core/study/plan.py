@@ -1,0 +1,103 @@
+"""What a study consists of: its cells, each with a key of all that its result depends on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import sklearn
+
+from eap_core.embed.cache import key_of
+from eap_core.errors import DataError, EapError, shown
+from eap_core.evaluators import EVALUATORS
+from eap_core.progress import Progress, equal_parts, silent
+from eap_core.settings import AUTHORS
+from eap_core.study.cell import Cell
+from eap_core.study.datasets import FEWEST_IN_TABLES, DataSet, chosen, find, fingerprint
+from eap_core.study.image_rows import with_rows
+
+_FORM = "1"  # counted up whenever the same plan comes to mean other figures
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``datasets`` are studied, ``pool`` are all that may lend rows."""
+
+    datasets: tuple[DataSet, ...]
+    pool: tuple[DataSet, ...]
+    seeds: int
+    evaluators: tuple[str, ...]
+    points: int
+    notes: tuple[str, ...] = ()
+
+    def cells(self) -> list[Cell]:
+        """Seed by seed, so that an unfinished study knows something of every data set."""
+        prints = {one.name: fingerprint(one) for one in self.pool}
+        return [
+            Cell(data, seed, self.pool, self.evaluators, self.points, self._key(data, seed, prints))
+            for seed in range(self.seeds)
+            for data in self.datasets
+        ]
+
+    def _key(self, data: DataSet, seed: int, prints: dict[str, str]) -> str:
+        lenders = [one for one in self.pool if one.track == data.track]
+        return key_of(
+            *(_FORM, np.__version__, sklearn.__version__, repr(AUTHORS)),
+            *(repr(EVALUATORS[name]) for name in self.evaluators),
+            *(str(self.points), data.name, data.label or "", str(seed), prints[data.name]),
+            *(text for one in lenders for text in (one.name, prints[one.name])),
+        )
+
+
+def plan_of(
+    folder: Path,
+    features: Path,
+    names: Sequence[str],
+    evaluators: Sequence[str],
+    seeds: int,
+    points: int,
+    label: str | None = None,
+    progress: Progress = silent,
+) -> Plan:
+    """The study of a folder's data sets, or of those of these names.
+
+    Images become rows in the folder ``features`` first. A data set that cannot be read stays in, so
+    that its cells say why.
+    """
+    found = find(folder, label)
+    chosen(found, names)  # a wrong name is said before the work
+    steps = equal_parts(progress, len(found))
+    pool = [
+        with_rows(one, features, step) if one.is_folder else one
+        for one, step in zip(found, steps, strict=True)
+    ]
+    wanted, notes = (chosen(pool, names), ()) if names else _large_enough(pool)
+    if not wanted:
+        raise DataError(
+            f"{shown(folder.name)} holds only tables with fewer than {FEWEST_IN_TABLES} anomalies, "
+            "which the paper leaves out — name data sets with --datasets to study them all the same"
+        )
+    return Plan(tuple(wanted), tuple(pool), seeds, tuple(evaluators), points, notes)
+
+
+def _large_enough(pool: Sequence[DataSet]) -> tuple[list[DataSet], tuple[str, ...]]:
+    """The data sets without the tables of few anomalies, and what to say about those."""
+    small = [one for one in pool if one.track == "tables" and _anomalies(one) < FEWEST_IN_TABLES]
+    if not small:
+        return list(pool), ()
+    note = (
+        f"{len(small)} tables with fewer than {FEWEST_IN_TABLES} anomalies are not studied, as in "
+        f"the paper, but lend rows: {', '.join(one.name for one in small)} — name them with "
+        "--datasets to have them in"
+    )
+    return [one for one in pool if one not in small], (note,)
+
+
+def _anomalies(data: DataSet) -> float:
+    try:
+        return int(data.rows().labels.sum())
+    except EapError:
+        return math.inf

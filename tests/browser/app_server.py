@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import resource
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -43,10 +46,23 @@ class AppServer:
 
     def stop(self) -> None:
         self.process.terminate()
-        self.process.wait(timeout=20)
+        try:
+            self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:  # a busy machine: it has had its chance to tidy up
+            self.kill()
+
+    @contextmanager
+    def full_disk(self) -> Iterator[None]:
+        """The server can write nothing until this ends."""
+        pid, unlimited = self.process.pid, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+        try:
+            yield
+        finally:
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, unlimited)
 
     def _wait(self) -> None:
-        for _ in range(240):
+        for _ in range(480):
             if self.process.poll() is not None:
                 raise RuntimeError("the server ended before it answered")
             try:
@@ -54,4 +70,4 @@ class AppServer:
                     return
             except (URLError, OSError):
                 time.sleep(0.25)
-        raise RuntimeError("the server did not answer within a minute")
+        raise RuntimeError("the server did not answer within two minutes")

@@ -7,27 +7,37 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Error, sync_playwright
+from playwright.sync_api import Browser, Error, expect, sync_playwright
 
 from eap_core.store.opening import open_store
 from eap_core.store.store import Store
 from tests.browser.app_server import AppServer
 from tests.browser.scored import scored_table
+from tests.browser.tabs import WAIT
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
+expect.set_options(timeout=WAIT)
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def chromium() -> Iterator[Browser]:
     found = next(filter(None, map(shutil.which, NAMES)), None)
     with sync_playwright() as playwright:
         try:
-            started = playwright.chromium.launch(executable_path=found, args=QUIET)
+            started = playwright.chromium.launch(executable_path=found, args=QUIET, timeout=WAIT)
         except Error:
             pytest.skip("no Chromium is installed, and none could be had")
         yield started
         started.close()
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Iterator[Browser]:
+    """Without tabs at first; those of a test that failed must not go on asking the server."""
+    yield chromium
+    for context in chromium.contexts:
+        context.close()
 
 
 @pytest.fixture(scope="session")

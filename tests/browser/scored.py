@@ -16,7 +16,6 @@ from eap_core.store.items import items_of
 from eap_core.store.store import Store
 from tests.eap_core.projects.conftest import table_text
 
-WAIT = 60_000
 CANDIDATES = 40
 _ROWS: tuple[tuple[Target, int, float], ...] = (
     ("normal", 80, 0.0),

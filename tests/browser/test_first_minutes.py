@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.tabs import fits, tab
 from tests.eap_core.projects.conftest import archive, picture, table_text
 
-WAIT = 120_000
 HELP = {
     "Normals": "Good examples",
     "Candidates": "The generated anomalies",
@@ -19,12 +20,7 @@ HELP = {
 
 @pytest.fixture
 def page(browser: Browser) -> Page:
-    return browser.new_page(viewport={"width": 1440, "height": 900})
-
-
-def fits(page: Page, width: int) -> None:
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator("[data-testid=stException]").count() == 0
+    return tab(browser)
 
 
 @pytest.mark.parametrize(
@@ -34,26 +30,25 @@ def fits(page: Page, width: int) -> None:
 def test_a_demo_is_one_click_from_its_review(
     browser: Browser, server: str, demo: str, candidates: int, width: int, height: int
 ) -> None:
-    page = browser.new_page(viewport={"width": width, "height": height})
+    page = tab(browser, width, height)
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(server)
     page.get_by_role("button", name=demo).click()
-    expect(page.locator(".stage .place")).to_contain_text(f"of {candidates}", timeout=WAIT)
-    assert "/review" in page.url
-    fits(page, width)
+    expect(page.locator(".stage .place")).to_contain_text(f"of {candidates}")
+    expect(page).to_have_url(re.compile("/review"))
+    fits(page)
     page.reload()
-    expect(page.locator(".stage .place")).to_contain_text(f"of {candidates}", timeout=WAIT)
+    expect(page.locator(".stage .place")).to_contain_text(f"of {candidates}")
     page.locator("[data-testid=stPageLink]").get_by_text("Score", exact=True).click()
-    expect(page.get_by_text("Why this score")).to_be_visible(timeout=WAIT)
-    fits(page, width)
+    expect(page.get_by_text("Why this score")).to_be_visible()
+    fits(page)
     with page.expect_download() as started:  # also while methods arrive and the page is redrawn
         page.get_by_role("link", name="Download all scores").click()
     lines = started.value.path().read_text().splitlines()
     assert lines[0].startswith("id,eap,percentile,")
     assert len(lines) == candidates + 1
     assert errors == []
-    page.close()
 
 
 def create(page: Page, server: str, name: str, kind: str) -> None:
@@ -61,14 +56,14 @@ def create(page: Page, server: str, name: str, kind: str) -> None:
     page.get_by_label("Name", exact=True).fill(name)
     page.get_by_role("radio", name=kind).click()
     page.get_by_role("button", name="Create").click()
-    expect(page.get_by_role("heading", name=name)).to_be_visible(timeout=WAIT)
+    expect(page.get_by_role("heading", name=name)).to_be_visible()
 
 
 def add(page: Page, role: str, file: Path) -> None:
     page.get_by_role("radio", name=role, exact=True).click()
-    expect(page.get_by_text(HELP[role])).to_be_visible(timeout=WAIT)  # the page has followed
+    expect(page.get_by_text(HELP[role])).to_be_visible()  # the page has followed
     page.locator("input[type=file]").set_input_files(file)
-    expect(page.get_by_text(file.name).first).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text(file.name).first).to_be_visible()
     page.get_by_role("button", name="Add", exact=True).click()
 
 
@@ -80,17 +75,16 @@ def test_own_files_are_added_reported_on_and_scored(
     bad.write_text("id,a,b\nx,1\n")
     add(page, "Normals", bad)
     said = "broken.csv has lines that do not fit its header"
-    expect(page.get_by_text(said)).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text(said)).to_be_visible()
     for role, rows, shift in (("Normals", 60, 0.0), ("Candidates", 9, 2.0)):
         file = tmp_path / f"{role}.csv"
         file.write_text(table_text(rows, rows, shift))
         add(page, role, file)
-        expect(page.get_by_text(f"Added: {rows} {role.lower()}")).to_be_visible(timeout=WAIT)
-    expect(page.get_by_text("There are no real anomalies")).to_be_visible(timeout=WAIT)
+        expect(page.get_by_text(f"Added: {rows} {role.lower()}")).to_be_visible()
+    expect(page.get_by_text("There are no real anomalies")).to_be_visible()
     page.reload()  # everything needed to come back is in the URL
-    page.get_by_role("button", name="Score the candidates").click(timeout=WAIT)
-    expect(page.get_by_role("link", name="See the scores")).to_be_visible(timeout=WAIT)
-    page.close()
+    page.get_by_role("button", name="Score the candidates").click()
+    expect(page.get_by_role("link", name="See the scores")).to_be_visible()
 
 
 def test_hostile_names_are_shown_as_text(page: Page, server: str, tmp_path: Path) -> None:
@@ -100,9 +94,8 @@ def test_hostile_names_are_shown_as_text(page: Page, server: str, tmp_path: Path
     dialogs: list[str] = []
     page.on("dialog", lambda dialog: dialogs.append(dialog.message))
     add(page, "Everything in one ZIP", archive(tmp_path / "all.zip", members))
-    expect(page.get_by_text("exact copies of a normal")).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text("exact copies of a normal")).to_be_visible()
     page.get_by_text("Which ones (1)").first.click()
-    expect(page.get_by_text("<img src=x", exact=False).first).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text("<img src=x", exact=False).first).to_be_visible()
     assert dialogs == []
-    fits(page, 1440)
-    page.close()
+    fits(page)

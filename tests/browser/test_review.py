@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import resource
 from pathlib import Path
 from uuid import uuid4
 
@@ -20,15 +19,16 @@ from eap_core.store.decisions import append, log
 from eap_core.store.items import items_of
 from eap_core.store.store import Store
 from tests.browser.app_server import AppServer
-from tests.browser.scored import CANDIDATES, WAIT, states
+from tests.browser.scored import CANDIDATES, states
+from tests.browser.tabs import fits, tab
 from tests.eap_core.projects.conftest import archive, picture
 
 
 def opened(browser: Browser, server: str, project: str, who: str = "Ada", more: str = "") -> Page:
-    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page = tab(browser)
     page.goto(f"{server}/review?project={project}&reviewer={who}{more}")
-    expect(page.locator(".stage h3").first).not_to_have_text("", timeout=WAIT)
-    expect(place(page)).not_to_have_text("", timeout=WAIT)
+    expect(page.locator(".stage h3").first).not_to_have_text("")
+    expect(place(page)).not_to_have_text("")
     return page
 
 
@@ -45,7 +45,7 @@ def saved(page: Page) -> Locator:
 
 
 def all_saved(page: Page) -> None:
-    expect(saved(page)).to_contain_text("Saved", timeout=WAIT)
+    expect(saved(page)).to_contain_text("Saved")
 
 
 @pytest.mark.parametrize("pause", [30, 120])
@@ -63,12 +63,11 @@ def test_twenty_keys_are_twenty_right_decisions_and_a_reload_comes_back_to_the_s
     assert found == wanted
     assert len(found) == 20
     here = name(page)
-    assert place(page).inner_text() == f"21 of {CANDIDATES}"
+    expect(place(page)).to_have_text(f"21 of {CANDIDATES}")
     page.reload()
-    expect(place(page)).to_have_text(f"21 of {CANDIDATES}", timeout=WAIT)
+    expect(place(page)).to_have_text(f"21 of {CANDIDATES}")
     assert name(page) == here
-    expect(page.get_by_text("reviewed 20 of 40")).to_be_visible(timeout=WAIT)
-    page.close()
+    expect(page.get_by_text("reviewed 20 of 40")).to_be_visible()
 
 
 def test_a_key_is_heard_once_however_often_the_page_was_drawn(
@@ -81,7 +80,6 @@ def test_a_key_is_heard_once_however_often_the_page_was_drawn(
         expect(place(page)).to_have_text(f"{i + 2} of {CANDIDATES}")
         all_saved(page)
     assert len(log(behind, project)) == 6
-    page.close()
 
 
 def test_reason_note_flag_and_undo_are_saved_as_they_were_meant(
@@ -109,13 +107,12 @@ def test_reason_note_flag_and_undo_are_saved_as_they_were_meant(
     assert name(page) == second
     # A reload forgets nothing that an undo needs.
     page.reload()
-    expect(place(page)).to_have_text(f"2 of {CANDIDATES}", timeout=WAIT)
+    expect(place(page)).to_have_text(f"2 of {CANDIDATES}")
     page.keyboard.press("Backspace")
     expect(page.locator(".stage aside h3")).to_have_text(first)
     expect(page.locator(".stage .stands")).not_to_contain_text("rejected")
     all_saved(page)
     assert states(behind, project)[first].verdict is None
-    page.close()
 
 
 def test_a_note_waits_for_its_decision_also_over_a_reload(
@@ -130,14 +127,13 @@ def test_a_note_waits_for_its_decision_also_over_a_reload(
     expect(note).to_have_value("")
     expect(page).to_have_url(re.compile("item="))  # where a reload comes back to
     page.reload()
-    expect(place(page)).to_have_text(f"2 of {CANDIDATES}", timeout=WAIT)
+    expect(place(page)).to_have_text(f"2 of {CANDIDATES}")
     page.keyboard.press("ArrowLeft")
     expect(note).to_have_value("look again")
     page.keyboard.press("x")
     expect(note).to_have_value("")
     all_saved(page)
     assert states(behind, project)[first].note == "look again"
-    page.close()
 
 
 def test_a_batch_that_was_taken_back_elsewhere_does_not_hold_up_what_follows(
@@ -149,46 +145,38 @@ def test_a_batch_that_was_taken_back_elsewhere_does_not_hold_up_what_follows(
     page = opened(browser, server, project)
     append(behind, project, undoing(batch, "Ada", 3))
     page.keyboard.press("z")
-    expect(page.locator(".stage .notices")).to_contain_text("taken back already", timeout=WAIT)
+    expect(page.locator(".stage .notices")).to_contain_text("taken back already")
     page.keyboard.press("a")
     all_saved(page)
     assert [row.verdict for row in log(behind, project)][6:] == ["accept"]
-    page.close()
 
 
 def test_what_one_reviewer_has_not_saved_is_never_signed_by_another(
     browser: Browser, running: AppServer, project: str, behind: Store
 ) -> None:
     page = opened(browser, running.address, project, "Eve")
-    pid, unlimited = running.process.pid, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
-    resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
-    try:
+    with running.full_disk():
         page.keyboard.press("a")
-        expect(saved(page)).to_contain_text("not saved", timeout=WAIT)
+        expect(saved(page)).to_contain_text("not saved")
         page.get_by_text("You: Eve").click()
         page.get_by_label("Your name").fill("Fay")
         page.get_by_role("button", name="Use this name").click()
-        expect(page.get_by_text("You: Fay")).to_be_visible(timeout=WAIT)
+        expect(page.get_by_text("You: Fay")).to_be_visible()
         page.keyboard.press("Escape")
-    finally:
-        resource.prlimit(pid, resource.RLIMIT_FSIZE, unlimited)
-    page.wait_for_timeout(5_000)
+    page.wait_for_timeout(5_000)  # longer than it takes to try again
     assert log(behind, project) == []
     page.goto(f"{running.address}/review?project={project}&reviewer=Eve")
     all_saved(page)
     assert [(row.reviewer, row.verdict) for row in log(behind, project)] == [("Eve", "accept")]
-    page.close()
 
 
 def test_the_name_is_remembered_by_the_browser(browser: Browser, server: str, project: str) -> None:
-    context = browser.new_context()
-    page = context.new_page()
+    page = tab(browser)
     page.goto(f"{server}/review?project={project}&reviewer=Ada%20L%C3%B6w")
-    expect(place(page)).to_have_text(f"1 of {CANDIDATES}", timeout=WAIT)
-    other = context.new_page()
+    expect(place(page)).to_have_text(f"1 of {CANDIDATES}")
+    other = page.context.new_page()
     other.goto(f"{server}/review?project={project}")
-    expect(other.get_by_text("You: Ada Löw")).to_be_visible(timeout=WAIT)
-    context.close()
+    expect(other.get_by_text("You: Ada Löw")).to_be_visible()
 
 
 @pytest.mark.parametrize("blank", ["%20", "%00", "%0A"])
@@ -199,7 +187,6 @@ def test_a_link_without_a_name_in_it_gets_one(
     page.keyboard.press("a")
     all_saved(page)
     assert log(behind, project)[0].reviewer.startswith("Reviewer ")
-    page.close()
 
 
 def test_keys_do_nothing_while_text_is_written_or_when_they_are_switched_off(
@@ -221,7 +208,6 @@ def test_keys_do_nothing_while_text_is_written_or_when_they_are_switched_off(
     assert log(behind, project) == []
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
-    page.close()
 
 
 def test_the_second_of_two_reviewers_is_told_what_the_first_decided(
@@ -234,14 +220,12 @@ def test_the_second_of_two_reviewers_is_told_what_the_first_decided(
     all_saved(one)
     two.keyboard.press("x")
     told = two.locator(".stage .notices")
-    expect(told).to_contain_text("Ada accepted it at", timeout=WAIT)
+    expect(told).to_contain_text("Ada accepted it at")
     expect(told).to_contain_text("Both are kept")
     assert [row.verdict for row in log(behind, project)] == ["accept", "reject"]
     assert states(behind, project)[item].conflicts
     two.get_by_role("button", name="Understood").click()
     expect(told).to_be_empty()
-    one.close()
-    two.close()
 
 
 def test_scores_are_hidden_until_decided_in_blind_mode(
@@ -249,49 +233,42 @@ def test_scores_are_hidden_until_decided_in_blind_mode(
 ) -> None:
     page = opened(browser, server, project, more="&blind=true")
     why = page.locator(".stage .why")
-    expect(why).to_contain_text("hidden until you decide", timeout=WAIT)
+    expect(why).to_contain_text("hidden until you decide")
     expect(page.locator(".stage .about")).to_be_empty()
     page.keyboard.press("a")
     expect(place(page)).to_have_text(f"2 of {CANDIDATES}")
     page.keyboard.press("ArrowLeft")
     expect(why).to_contain_text("quality percentile")
-    page.close()
 
 
 def test_a_phone_has_everything_within_reach_of_a_thumb(
     browser: Browser, server: str, project: str, behind: Store
 ) -> None:
-    page = browser.new_page(viewport={"width": 390, "height": 844}, has_touch=True)
+    page = tab(browser, 390, 844, touch=True)
     page.goto(f"{server}/review?project={project}")
     accept = page.get_by_role("button", name="Accept")
-    expect(accept).to_be_in_viewport(timeout=WAIT)
+    expect(accept).to_be_in_viewport()
     accept.tap()
     expect(place(page)).to_have_text(f"2 of {CANDIDATES}")
     all_saved(page)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    fits(page)
     box = accept.bounding_box()
     assert box is not None
     assert box["height"] >= 44
     assert len(log(behind, project)) == 1
-    page.close()
 
 
 def test_a_full_disk_is_said_and_nothing_is_lost_when_there_is_room_again(
     browser: Browser, running: AppServer, project: str, behind: Store
 ) -> None:
     page = opened(browser, running.address, project)
-    pid, unlimited = running.process.pid, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
-    resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
-    try:
+    with running.full_disk():
         for _ in range(3):
             page.keyboard.press("a")
-        expect(saved(page)).to_contain_text("not saved: the disk", timeout=WAIT)
+        expect(saved(page)).to_contain_text("not saved: the disk")
         assert log(behind, project) == []
-    finally:
-        resource.prlimit(pid, resource.RLIMIT_FSIZE, unlimited)
     all_saved(page)
     assert [row.verdict for row in log(behind, project)] == ["accept"] * 3
-    page.close()
 
 
 def test_a_server_killed_in_the_midst_of_keys_loses_nothing_and_the_page_goes_on(
@@ -315,27 +292,24 @@ def test_a_server_killed_in_the_midst_of_keys_loses_nothing_and_the_page_goes_on
     page.keyboard.press("x")
     all_saved(page)
     assert len(log(behind, project)) == 25
-    page.close()
 
 
 def test_what_was_not_saved_when_the_page_closed_is_saved_when_it_opens(
     browser: Browser, running: AppServer, project: str, behind: Store
 ) -> None:
-    context = browser.new_context()
-    page = context.new_page()
+    page = tab(browser)
     page.goto(f"{running.address}/review?project={project}&reviewer=Ada")
-    expect(place(page)).to_have_text(f"1 of {CANDIDATES}", timeout=WAIT)
+    expect(place(page)).to_have_text(f"1 of {CANDIDATES}")
     item = name(page)
     running.kill()
     page.keyboard.press("x")
+    again = page.context.new_page()
     page.close()
     running.start()
     assert log(behind, project) == []
-    page = context.new_page()
-    page.goto(f"{running.address}/review?project={project}&reviewer=Ada")
-    all_saved(page)
+    again.goto(f"{running.address}/review?project={project}&reviewer=Ada")
+    all_saved(again)
     assert states(behind, project)[item].verdict == "reject"
-    context.close()
 
 
 def test_pictures_are_shown_compared_and_zoomed_in_step(
@@ -348,16 +322,14 @@ def test_pictures_are_shown_compared_and_zoomed_in_step(
     score_project(behind, made, Plan(features="fast"))
     page = opened(browser, server, made)
     image = page.get_by_role("img", name="Candidate generated/g")
-    expect(image).to_be_visible(timeout=WAIT)
+    expect(image).to_be_visible()
     expect(image).to_have_js_property("naturalWidth", 48)
-    assert page.locator(".stage .near figure").count() == 3  # normals; there is no real anomaly
+    expect(page.locator(".stage .near figure")).to_have_count(3)  # normals; no real anomaly
     page.keyboard.press("d")
     expect(page.locator(".stage .candidate figcaption")).to_contain_text("Difference to good/")
     page.keyboard.press("d")
     page.keyboard.press("+")
-    sizes = [
-        one.evaluate("e => new DOMMatrix(getComputedStyle(e).transform).a")
-        for one in page.locator(".stage .view img:visible").all()
-    ]
-    assert sizes == [1.5] * 4
-    page.close()
+    images = page.locator(".stage .view img:visible")
+    expect(images).to_have_count(4)
+    scale = "each => each.map((e) => new DOMMatrix(getComputedStyle(e).transform).a)"
+    assert images.evaluate_all(scale) == [1.5] * 4

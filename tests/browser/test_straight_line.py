@@ -17,7 +17,8 @@ from eap_core.store.decisions import log
 from eap_core.store.items import items_of
 from eap_core.store.opening import open_store
 from tests.browser.app_server import ROOT, AppServer
-from tests.browser.test_first_minutes import WAIT, add, create
+from tests.browser.tabs import at_rest, fits, tab
+from tests.browser.test_first_minutes import add, create
 from tests.browser.test_map import draw_around, said
 from tests.eap_core.projects.conftest import table_text
 
@@ -28,7 +29,7 @@ STEPS = ("score", "review", "map", "compare", "priors", "export")
 
 def go(page: Page, step: str) -> None:
     page.locator("[data-testid=stPageLink]").get_by_text(step, exact=True).click()
-    expect(page).to_have_url(re.compile(f"/{step.lower()}"), timeout=WAIT)
+    expect(page).to_have_url(re.compile(f"/{step.lower()}"))
 
 
 def fill_and_score(page: Page, running: AppServer, folder: Path) -> None:
@@ -38,46 +39,47 @@ def fill_and_score(page: Page, running: AppServer, folder: Path) -> None:
         file.write_text(table_text(rows, seed, shift, generator="drawn"))
         add(page, role, file)
         said(page, f"Added: {rows} {role.lower()}")
-    page.get_by_role("button", name="Score the candidates").click(timeout=WAIT)
-    expect(page.get_by_role("link", name="See the scores")).to_be_visible(timeout=WAIT)
+    page.get_by_role("button", name="Score the candidates").click()
+    expect(page.get_by_role("link", name="See the scores")).to_be_visible()
 
 
 def review_twenty(page: Page) -> dict[str, str]:
     """Twenty keys at thirty milliseconds and a reload; what was meant for which candidate."""
     place, name = page.locator(".stage .place"), page.locator(".stage aside h3")
-    expect(place).to_have_text(f"1 of {CANDIDATES}", timeout=WAIT)
+    expect(place).to_have_text(f"1 of {CANDIDATES}")
     wanted = {}
     for i in range(20):
         verdict = "reject" if i % 4 == 3 else "accept"
         wanted[name.inner_text()] = verdict
         page.keyboard.press("x" if verdict == "reject" else "a")
         page.wait_for_timeout(30)
-    expect(page.locator(".stage .saved")).to_contain_text("Saved", timeout=WAIT)
+    expect(page.locator(".stage .saved")).to_contain_text("Saved")
     here = name.inner_text()
     page.reload()
-    expect(place).to_have_text(f"21 of {CANDIDATES}", timeout=WAIT)
+    expect(place).to_have_text(f"21 of {CANDIDATES}")
     assert name.inner_text() == here
     return wanted
 
 
 def reject_a_part_of_the_map_and_undo(page: Page) -> None:
-    expect(page.get_by_role("option").first).to_be_visible(timeout=WAIT)
+    expect(page.get_by_role("option").first).to_be_visible()
     draw_around(page, 0.02, 0.02, 0.98, 0.6)
     # the sentence counts them all; the gallery shows a page of them, and follows a little later
     found = page.get_by_text("drawn around on the map")
-    expect(found).to_be_visible(timeout=WAIT)
+    expect(found).to_be_visible()
     inside = int(found.inner_text().split()[0])
     page.get_by_role("button", name=f"Reject {inside}").click()
     page.get_by_text("Too subtle").click()
     said(page, f"{inside} rejected")
+    expect(page.get_by_text(f"reviewed 20 of {CANDIDATES}")).to_have_count(0)
     page.get_by_role("button", name="Undo").click()
     said(page, f"reviewed 20 of {CANDIDATES}")
 
 
 def downloaded(page: Page) -> bytes:
-    page.get_by_role("button", name="Make the bundle").click(timeout=WAIT)
+    page.get_by_role("button", name="Make the bundle").click()
     button = page.get_by_role("link", name="Download the table alone")
-    expect(button).to_be_visible(timeout=WAIT)
+    expect(button).to_be_visible()
     with page.expect_download() as started:
         button.click()
     return started.value.path().read_bytes()
@@ -86,7 +88,7 @@ def downloaded(page: Page) -> bytes:
 def test_from_files_to_a_curated_table_that_equals_the_command_lines(
     browser: Browser, running: AppServer, tmp_path: Path
 ) -> None:
-    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page = tab(browser)
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     fill_and_score(page, running, tmp_path)
@@ -120,14 +122,15 @@ def test_from_files_to_a_curated_table_that_equals_the_command_lines(
 def test_a_link_to_any_step_opens_it_cold(browser: Browser, tmp_path: Path, step: str) -> None:
     """On a server that nobody has visited yet, where Streamlit would leave app.py out."""
     server = AppServer(tmp_path)
-    page = browser.new_page()
+    page = tab(browser)
     try:
         page.goto(f"{server.address}/{step}")
         said(page, "Choose a project")
         expect(page).to_have_url(re.compile(f"/{step}"))
-        assert page.locator("[data-testid=stException]").count() == 0
+        fits(page)
+        at_rest(page)
         page.get_by_role("link", name="Go to the data").first.click()
-        expect(page.get_by_role("button", name="Create")).to_be_visible(timeout=WAIT)
+        expect(page.get_by_role("button", name="Create")).to_be_visible()
     finally:
         page.close()
         server.stop()

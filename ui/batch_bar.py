@@ -22,6 +22,10 @@ def bar(view: View, standing: Standing, chosen: Picks, matching: Sequence[str]) 
     """The picked candidates and the buttons; ``matching`` are all that the gallery shows."""
     items = chosen.cards or (tuple(matching) if chosen.lassoed else ())
     run = view.subject.run.id
+    # before their number is shown: who sees it can have the file
+    address = downloads.offered(
+        "map", lambda: selection_csv(view, items, standing), "selection.csv"
+    )
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(_sentence(chosen, matching), width="content")
         if chosen.cards or chosen.lassoed:
@@ -44,7 +48,7 @@ def bar(view: View, standing: Standing, chosen: Picks, matching: Sequence[str]) 
             )
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         _verdicts(view, standing, items)
-        _elsewhere(view, standing, items)
+        _elsewhere(items, address)
         last = recent(standing.log, session.reviewer(), 1)
         st.button(
             "Undo",
@@ -105,15 +109,12 @@ def _verdicts(view: View, standing: Standing, items: Sequence[str]) -> None:
     )
 
 
-def _elsewhere(view: View, standing: Standing, items: Sequence[str]) -> None:
+def _elsewhere(items: Sequence[str], address: str) -> None:
     review = st.button(
         "Review these",
         icon=":material/rate_review:",
         key="map.review",
         disabled=not items,
-    )
-    address = downloads.offered(
-        "map", lambda: selection_csv(view, items, standing), "selection.csv"
     )
     downloads.link("Export these", address if items else None, "map.export")
     if review:

@@ -160,6 +160,7 @@ def _significance(test: Significance) -> Iterator[str]:
     yield element("h3", {}, "Could it be chance?")
     if test.friedman is not None:
         text = f"All evaluators together differ at p {p_value(test.friedman)} (Friedman’s test). "
+        text += "Each data set counts once, with its mean over the seeds. "
         text += "Bars join evaluators that Nemenyi’s test does not tell apart at 0.05."
         yield from _paragraphs(text)
         yield _both(difference_chart(test), difference_chart(test, narrow=True))

@@ -18,6 +18,21 @@ from ui.charts import SHAPES, WORDS
 MOST_POINTS = 20_000
 MOST_NORMALS = 4_000
 _SEED = 0
+_GREY, _ORANGE = "#999999", "#D55E00"
+_NORMAL = {"color": _GREY, "symbol": "circle", "size": 5, "opacity": 0.35}
+_LEFT_OUT = {"color": _GREY, "symbol": "x-thin", "size": 5, "line": {"color": _GREY, "width": 1}}
+_ANOMALY = {
+    "color": "#ffffff",
+    "symbol": "diamond",
+    "size": 12,
+    "line": {"color": "#000000", "width": 2},
+}
+_RING = {
+    "color": _ORANGE,
+    "symbol": "circle-open",
+    "size": 17,
+    "line": {"color": _ORANGE, "width": 3},
+}
 Flags = npt.NDArray[np.bool_]
 Points = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.intp]
@@ -54,34 +69,33 @@ def figure(
     """
     rows, normals = sampled(drawn)
     made = go.Figure()
-    _underlay(made, "normals", drawn.normals[normals], "circle", 5, "#999999", 0.35)
+    _marks(made, "normals", drawn.normals[normals], _NORMAL)
     shown = drawn.wanted[rows]
-    _underlay(made, "left out by the filter", drawn.places[rows[~shown]], "x-thin", 5, "#999999", 1)
+    _marks(made, "left out by the filter", drawn.places[rows[~shown]], _LEFT_OUT)
     for category in CATEGORIES:
         of_kind = (drawn.table["category"] == category).to_numpy()[rows]
         _candidates(made, drawn, rows[shown & of_kind], category)
-    _anomalies(made, drawn.anomalies)
-    _rings(made, drawn.places[picked])
+    _marks(made, "real anomalies", drawn.anomalies, _ANOMALY, "a real anomaly")
+    _marks(made, "picked in the gallery", drawn.places[picked], _RING)
     _lay_out(made, outline, round_)
     return made
 
 
-def _underlay(
-    made: go.Figure, name: str, at: Points, symbol: str, size: int, colour: str, opacity: float
+def _marks(
+    made: go.Figure, name: str, at: Points, marker: Mapping[str, Any], says: str = ""
 ) -> None:
+    """What is no candidate: as it is also where points were drawn around."""
     if not len(at):
         return
-    marker = {"color": colour, "symbol": symbol, "size": size, "opacity": opacity}
-    if symbol.endswith("-thin"):
-        marker["line"] = {"color": colour, "width": 1}
     made.add_scattergl(
         x=at[:, 0],
         y=at[:, 1],
         mode="markers",
         name=name,
-        marker=marker,
-        unselected={"marker": {"opacity": opacity}},
-        hoverinfo="skip",
+        marker=dict(marker),
+        unselected={"marker": {"opacity": marker.get("opacity", 1)}},
+        hoverinfo=None if says else "skip",
+        hovertemplate=f"{says}<extra></extra>" if says else None,
     )
 
 
@@ -105,44 +119,6 @@ def _candidates(made: go.Figure, drawn: Drawn, rows: Rows, category: str) -> Non
         },
         unselected={"marker": {"opacity": 0.15}},
         hovertemplate="%{text}<br>percentile %{marker.color:.0f}<extra>%{fullData.name}</extra>",
-    )
-
-
-def _anomalies(made: go.Figure, at: Points) -> None:
-    if not len(at):
-        return
-    made.add_scattergl(
-        x=at[:, 0],
-        y=at[:, 1],
-        mode="markers",
-        name="real anomalies",
-        marker={
-            "color": "#ffffff",
-            "symbol": "diamond",
-            "size": 12,
-            "line": {"color": "#000000", "width": 2},
-        },
-        unselected={"marker": {"opacity": 1}},
-        hovertemplate="a real anomaly<extra></extra>",
-    )
-
-
-def _rings(made: go.Figure, at: Points) -> None:
-    if not len(at):
-        return
-    made.add_scattergl(
-        x=at[:, 0],
-        y=at[:, 1],
-        mode="markers",
-        name="picked in the gallery",
-        marker={
-            "color": "#D55E00",
-            "symbol": "circle-open",
-            "size": 17,
-            "line": {"color": "#D55E00", "width": 3},
-        },
-        unselected={"marker": {"opacity": 1}},
-        hoverinfo="skip",
     )
 
 

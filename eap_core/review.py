@@ -155,15 +155,6 @@ def recent(log: Sequence[Decision], reviewer: str, most: int) -> list[Decision]:
     return found[::-1]
 
 
-def last_redoable(log: Sequence[Decision], reviewer: str) -> tuple[Decision, ...]:
-    """The undos this reviewer's next redo takes back; none once they decided something new."""
-    own = [row for row in _effective(log) if row.reviewer == reviewer]
-    undos = {row.uuid for row in log if row.verdict == "undo"}
-    while own and own[-1].verdict == "undo" and own[-1].undo_of in undos:
-        own.pop()  # a redo, whose undo no longer holds
-    return _with_batch(own) if own and own[-1].verdict == "undo" else ()
-
-
 def undoing(rows: Iterable[Decision], reviewer: str, seen: int) -> list[Decision]:
     """The rows that take the given rows back, as one batch where they are several."""
     rows = list(rows)

@@ -114,11 +114,7 @@ def figures(ahead: Prospect, rate: float, marked: Ints) -> None:
             alt=f"{shown} of the candidates for shares from 1 to 49 %; {len(marked)} change sides",
             key="priors.curves",
         )
-        if len(ahead.table) > prior_charts.MOST_LINES:
-            st.caption(
-                f"An even sample of {prior_charts.MOST_LINES} of {len(ahead.table):,} candidates, "
-                f"and up to {prior_charts.MOST_MARKED} that change sides, in bold."
-            )
+        st.caption(line_words(ahead, rate, len(marked)))
     with right:
         st.markdown("How much stays, whatever is expected")
         st.plotly_chart(
@@ -128,6 +124,19 @@ def figures(ahead: Prospect, rate: float, marked: Ints) -> None:
             f"{ahead.sweep.overlap.min():.0%} of the best",
             key="priors.stability",
         )
+
+
+def line_words(ahead: Prospect, rate: float, marked: int) -> str:
+    """What the lines are: those of candidates, those in bold, and the upright ones."""
+    now, most = ahead.sweep.default, prior_charts.MOST_MARKED
+    said = []
+    if len(ahead.table) > prior_charts.MOST_LINES:
+        said.append(f"A sample of {prior_charts.MOST_LINES} of {len(ahead.table):,} candidates.")
+    if marked:
+        which = f"{most} of the {marked:,} candidates" if marked > most else "the candidates"
+        said.append(f"In bold: {which} that change sides.")
+    slider = f", the solid one the slider's, {rate:.1%}" if rate != now else ""
+    return " ".join([*said, f"The dotted upright line is this run's share, {now:.1%}{slider}."])
 
 
 def changing(

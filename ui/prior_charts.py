@@ -73,6 +73,7 @@ def _bundle(figure: go.Figure, x: Floats, lines: Floats, category: str) -> None:
 
 def _marked(figure: go.Figure, found: Prospect, x: Floats, y: Floats, row: int) -> None:
     leaves = bool(found.best[row])
+    side = "leaves" if leaves else "enters"
     name = html.escape(str(found.table["id"].iloc[row]))
     figure.add_scatter(
         x=x,
@@ -83,10 +84,11 @@ def _marked(figure: go.Figure, found: Prospect, x: Floats, y: Floats, row: int) 
             "width": 3,
             "dash": "dash" if leaves else "solid",
         },
-        showlegend=False,
+        name=f"{side} the best",
+        legendgroup=side,
+        showlegend=all(trace.legendgroup != side for trace in figure.data),
         text=[name] * len(x),
-        hovertemplate=f"%{{text}}<br>{'leaves' if leaves else 'enters'} the best"
-        "<br>at %{x:.0f} %<extra></extra>",
+        hovertemplate=f"%{{text}}<br>{side} the best<br>at %{{x:.0f}} %<extra></extra>",
     )
 
 

@@ -35,6 +35,9 @@ def test_at_the_runs_own_share_nothing_changes(demo: Project) -> None:
     assert "Between 1 % and 49 % the order" in said(app)
     assert metrics(app)["Best that stay"] == "53 of 53"
     assert metrics(app)["Same order"] == "1.00"
+    assert "candidates that change sides. The dotted upright line is this run's share, 3.2%." in (
+        said(app)
+    )
     use = next(b for b in app.button if b.label == "Use this share for a new run")
     assert use.disabled
 
@@ -45,6 +48,7 @@ def test_another_share_moves_candidates_that_can_be_reviewed(demo: Project) -> N
     assert not app.exception
     stay = int(metrics(app)["Best that stay"].split()[0])
     assert stay < 53
+    assert "this run's share, 3.2%, the solid one the slider's, 45.0%." in said(app)
     assert f"At 45.0%, {53 - stay} enter the best and {53 - stay} leave them" in said(app)
     table = app.dataframe[0].value
     assert len(table) == 2 * (53 - stay)

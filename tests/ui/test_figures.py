@@ -91,6 +91,9 @@ def test_many_candidates_are_sampled_and_the_moving_ones_drawn(
     gaps = sum(int(np.isnan(trace.y).sum()) for trace in figure.data[:3])
     assert gaps == prior_charts.MOST_LINES
     assert len(figure.data) == 3 + 1 + min(len(marked), prior_charts.MOST_MARKED)
+    bold = [trace for trace in figure.data if trace.line.width == 3]
+    told = [trace.name for trace in bold if trace.showlegend]
+    assert sorted(told) == sorted({trace.name for trace in bold})  # each side once
     assert figure.data[4].text[0] == f"&lt;b&gt;{marked[0]}&lt;/b&gt;"
 
 

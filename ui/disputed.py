@@ -1,4 +1,4 @@
-"""The candidates on which methods differ most, each with where every method puts it."""
+"""The candidates on which EAP differs most from others, each with where every method puts it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eap_core.ranking import percentiles
 from ui import charts, compare_charts, session, side_by_side
 from ui.methods import words
 from ui.subject import Subject
-from ui.truth import spread
+from ui.truth import distance
 from ui.words import plain
 
 _ALL = "all methods"
@@ -40,7 +40,8 @@ def show(found: Subject, columns: Sequence[str]) -> None:
             "How many", _COUNTS, default=_COUNTS[0], key="compare.count", required=True
         )
     partner = None if other == _ALL else other
-    far = spread(places[informed if partner is None else ["eap", partner]].to_numpy())
+    others = informed[1:] if partner is None else [partner]
+    far = distance(places["eap"].to_numpy(), places[others].to_numpy())
     order = np.lexsort((table["rank"], -far))[:count]
     _legend(partner)
     with st.grid(min_column_width=300, border=True):
@@ -58,16 +59,22 @@ def _legend(partner: str | None) -> None:
     st.caption(f"{marks}│ every other one. Right is better. The random method is left out.")
 
 
+def _average(places: pd.Series) -> str:
+    others = places.drop("eap")
+    name = words(str(others.index[0])) if len(others) == 1 else "others average"
+    return f"{name} {others.mean():.0f}"
+
+
 def _card(
     found: Subject, columns: Sequence[str], places: pd.Series, row: int, partner: str | None
 ) -> None:
     candidate = found.table.iloc[row]
-    high, low = (words(str(name)) for name in (places.idxmax(), places.idxmin()))
+    against = f"{words(partner)} {places[partner]:.0f}" if partner else _average(places)
     if found.project.kind == "images":
         side_by_side.one(found.store, "", found.items[candidate["item"]], width=150)
     st.markdown(
         f"**{plain(candidate['id'])}**  \n{charts.WORDS[candidate['category']]} · "
-        f"best by {high} ({places.max():.0f}), worst by {low} ({places.min():.0f})"
+        f"EAP {places['eap']:.0f}, {against}"
     )
     st.plotly_chart(
         compare_charts.strip(columns, places.to_numpy(float), partner),

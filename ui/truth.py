@@ -81,6 +81,6 @@ def margin(auc: float, good: int, other: int) -> float:
     return float(1.96 * np.sqrt(max(spread, 0.0) / (good * other)))
 
 
-def spread(percentiles: Floats) -> Floats:
-    """How far apart the methods, one a column, put each candidate."""
-    return np.asarray(np.ptp(percentiles, axis=1))
+def distance(own: Floats, others: Floats) -> Floats:
+    """How far a method's percentiles lie from what the others, one a column, give on average."""
+    return np.asarray(np.abs(own - others.mean(axis=1)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,9 @@ def test_methods_are_compared_and_the_disputed_can_be_reviewed(compared: Project
     assert not app.exception
     assert "ranks most like EAP" in said(app)
     assert "accept some candidates and reject some" in said(app)
+    assert "others average" in said(app)
+    app.selectbox(key="compare.with").set_value("rarity").run()
+    assert re.search(r"EAP \d+, Rarity \d+", said(app))
     table = app.dataframe[0].value
     assert list(table.columns) == ["id", "eap", "rarity", "random", "p_x_one_pass"]
     assert table["rarity"].between(0, 100).all()

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ui.truth import Judged, judgements, margin, quality, spread
+from ui.truth import Judged, distance, judgements, margin, quality
 
 
 def known(*metadata: dict[str, str]) -> dict[str, Any]:
@@ -53,5 +53,6 @@ def test_the_margin_shrinks_with_more_candidates() -> None:
     assert margin(1.0, 5, 5) == 0.0
 
 
-def test_the_spread_is_between_the_extremes() -> None:
-    assert spread(np.array([[10.0, 90, 50], [50, 50, 50]])).tolist() == [80.0, 0.0]
+def test_the_distance_is_from_what_the_others_say_on_average() -> None:
+    own, others = np.array([90.0, 50, 10]), np.array([[10.0, 30], [0, 100], [40, 60]])
+    assert distance(own, others).tolist() == [70.0, 0.0, 40.0]

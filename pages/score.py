@@ -87,10 +87,12 @@ def findings(found: Subject, busy: bool) -> None:
         health.one(Finding.from_record(dict(record)))
     known = methods.methods_of(opened, found.run)
     lacking = (*known.missing, *known.failed)
-    if lacking and not busy and not found.changed:
-        listed = ", ".join(methods.WORDS[name] for name in lacking)
+    if not lacking or busy or found.changed:
+        return
+    if known.missing:  # those that failed are told above, each with why
+        listed = ", ".join(methods.WORDS[name] for name in known.missing)
         st.info(f"Not computed: {listed}.", icon=":material/playlist_add:")
-        scoring_form.complete(opened, found.run, lacking, "score.complete")
+    scoring_form.complete(opened, found.run, lacking, "score.complete")
 
 
 def quality(table: pd.DataFrame) -> None:

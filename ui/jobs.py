@@ -48,6 +48,11 @@ def active(job: Job | None) -> bool:
 @st.fragment(run_every=1.0)
 def progress(store: Store, job_id: str, ready: Callable[[], bool] = lambda: False) -> None:
     """The bar of a job that is under way; the page is drawn anew when it ends or is far enough."""
+    with frame.errors_said():
+        _progress(store, job_id, ready)
+
+
+def _progress(store: Store, job_id: str, ready: Callable[[], bool]) -> None:
     job = rows.by_id(store, job_id)
     if not active(job) or ready():
         st.rerun(scope="app")
@@ -58,9 +63,8 @@ def progress(store: Store, job_id: str, ready: Callable[[], bool] = lambda: Fals
             icon=":material/error:",
         )
         if st.button("Start again", icon=":material/restart_alt:", key=f"again.{job.id}"):
-            with frame.errors_said():
-                jobs.again(store, job.id)
-                st.rerun(scope="app")
+            jobs.again(store, job.id)
+            st.rerun(scope="app")
         return
     left = jobs.time_left(job)
     rest = f" · {duration(left.total_seconds())} left" if left else ""

@@ -85,6 +85,13 @@ def _so_far(
     store: Store, project: str, job_id: str, shown: str | None, columns: tuple[str, ...] | None
 ) -> None:
     """EAP is shown as soon as it is there: then the whole page is drawn anew."""
+    with frame.errors_said():
+        _methods_so_far(store, project, job_id, shown, columns)
+
+
+def _methods_so_far(
+    store: Store, project: str, job_id: str, shown: str | None, columns: tuple[str, ...] | None
+) -> None:
     current = projects.by_id(store, project).current_run
     grown = columns is not None and current and runs.score_names(store, current) != columns
     if current != shown or grown:

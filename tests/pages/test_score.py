@@ -7,11 +7,14 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from eap_core.errors import DataError
+from eap_core.health.finding import Finding
 from eap_core.projects.given import Given
 from eap_core.projects.intake import take
 from eap_core.projects.plan import Plan
 from eap_core.projects.scored import score_project
 from eap_core.settings import AUTHORS
+from eap_core.store import jobs as work
 from eap_core.store import projects, runs
 from eap_core.store.items import remove_upload, uploads_of
 from eap_core.store.projects import Project
@@ -156,3 +159,34 @@ def test_an_earlier_run_is_made_current_and_compared(store: Store, tmp_path: obj
     press(app, "Make run 1 current")
     assert projects.by_id(store, project.id).current_run == first.id != second.id
     assert not app.exception
+
+
+def test_a_method_that_failed_is_told_once_and_can_be_tried_again(
+    store: Store, tmp_path: object
+) -> None:
+    project = filled(store, tmp_path)
+    run = score_project(store, project.id, Plan(settings=QUICK))
+    failed = Finding("evaluator-failed-rarity", "warning", "Rarity could not be computed: too few")
+    runs.replace_finding(store, run.id, failed.code, failed.record)
+    app = visit("pages/score.py", project.id)
+    assert not app.exception
+    told = [one.value for one in (*app.warning, *app.info) if "Rarity" in one.value]
+    assert len(told) == 1
+    assert "Compute 1 further method" in [button.label for button in app.button]
+
+
+def test_an_error_while_work_is_under_way_is_one_sentence(
+    store: Store, tmp_path: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> object:
+        raise DataError("the store is gone")
+
+    project = filled(store, tmp_path)
+    score_project(store, project.id, Plan(settings=QUICK))
+    work.create(store, "complete", {"run": "x", "evaluators": []}, project.id)
+    for module, broken in (("ui.jobs.jobs", "time_left"), ("ui.scoring_form.projects", "by_id")):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"{module}.{broken}", fails)
+            app = visit("pages/score.py", project.id)
+            assert not app.exception
+            assert "the store is gone" in [one.value for one in app.error]

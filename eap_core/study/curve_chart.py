@@ -41,17 +41,17 @@ class Curves:
 def curves(whole: pd.DataFrame, track: str, side: Side, methods: Sequence[str]) -> Curves:
     """The curves of some methods over complete experiments."""
     at = np.linspace(0, _ENDS[side], _POINTS)
-    rows = whole[whole["track"] == track]
-    names = sorted({str(name) for name in rows["dataset"]})
-    accuracy = np.empty((len(names), len(methods), _POINTS))
-    for i, name in enumerate(names):
-        for j, method in enumerate(methods):
-            own = rows[(rows["dataset"] == name) & (rows["method"] == method)]
-            seeds = [
-                np.interp(at, np.asarray(x, dtype=float), np.asarray(y, dtype=float))
-                for x, y in zip(own[f"{side}_at"], own[side], strict=True)
-            ]
-            accuracy[i, j] = np.mean(seeds, axis=0)
+    rows = whole[(whole["track"] == track) & whole["method"].isin(methods)]
+    seeds: dict[tuple[str, str], list[Floats]] = {}
+    for name, method, x, y in zip(
+        rows["dataset"], rows["method"], rows[f"{side}_at"], rows[side], strict=True
+    ):
+        along = np.interp(at, np.asarray(x, dtype=float), np.asarray(y, dtype=float))
+        seeds.setdefault((str(name), str(method)), []).append(along)
+    names = sorted({name for name, _ in seeds})
+    accuracy = np.array(
+        [[np.mean(seeds[name, method], axis=0) for method in methods] for name in names]
+    )
     return Curves(tuple(names), tuple(methods), at, accuracy)
 
 

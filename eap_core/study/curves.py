@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
 from eap_core.study.datasets import Track
-from eap_core.study.forest import forest_labels
+from eap_core.study.forest import RankedRows
 from eap_core.study.split import Split
 from eap_core.table import Floats, Labels
 
@@ -28,14 +28,19 @@ class Learner(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Forest:
+    """``RandomForestClassifier()``, whose trees share one ranking of all rows."""
+
     split: Split
     seed: int
 
-    def labels(self, added: Ints) -> Labels:
+    @cached_property
+    def rows(self) -> RankedRows:
         problem = self.split.problem
-        rows = np.concatenate([problem.x_train, problem.x_candidates[added]])
-        known = np.append(problem.y_train, np.ones(len(added), dtype=np.int8))
-        return forest_labels(rows, known, self.split.x_test, self.seed)
+        rows = np.concatenate([problem.x_train, problem.x_candidates])
+        return RankedRows(rows, self.split.x_test, self.seed)
+
+    def labels(self, added: Ints) -> Labels:
+        return self.rows.labels(*_used(self.split, added))
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,14 +62,19 @@ class Svm:
         return np.asarray(cdist(self.split.x_test, self.rows, "sqeuclidean"))
 
     def labels(self, added: Ints) -> Labels:
-        problem = self.split.problem
-        used = np.append(np.arange(problem.n), problem.n + added)
-        known = np.append(problem.y_train, np.ones(len(added), dtype=np.int8))
+        used, known = _used(self.split, added)
         gamma = 1.0 / (self.rows.shape[1] * self.rows[used].var())
         learned = SVC(kernel="precomputed").fit(
             np.exp(-gamma * self.within[np.ix_(used, used)]), known
         )
         return np.asarray(learned.predict(np.exp(-gamma * self.across[:, used])), dtype=np.int8)
+
+
+def _used(split: Split, added: Ints) -> tuple[Ints, Labels]:
+    """Which of the training rows and, after them, candidates are learned from, and as what."""
+    problem = split.problem
+    used = np.append(np.arange(problem.n), problem.n + added)
+    return used, np.append(problem.y_train, np.ones(len(added), dtype=np.int8))
 
 
 def learner_of(track: Track, split: Split, seed: int) -> Learner:

@@ -1,41 +1,311 @@
-"""scikit-learn's random forest, tree for tree, without what its estimators do around each tree.
+"""scikit-learn's random forest, tree for tree, about ten times as fast for small data.
 
-A study fits some hundred thousand forests of a hundred small trees. Growing such a tree takes a
-fraction of a millisecond, and the checks around it several times as long; so the trees are grown
-by the same builder from the same seeds directly. Its predictions are those of
-``RandomForestClassifier(random_state=seed)``, which a test holds it to.
+A study grows some ten million trees, on ever other parts of the same rows. scikit-learn sorts the
+rows of every node by every column it tries; here each column is ranked once for all forests, and a
+node counts ranks instead of sorting. Everything else follows scikit-learn's builder to the letter:
+the seeds, the order in which nodes are split, how columns are drawn and constant ones set aside,
+ties, and each rounding. So the labels are those of ``RandomForestClassifier(random_state=seed)``,
+and a test holds them to that.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numba
 import numpy as np
-from sklearn.tree._criterion import Gini
-from sklearn.tree._splitter import BestSplitter
-from sklearn.tree._tree import DepthFirstTreeBuilder, Tree
+import numpy.typing as npt
 
 from eap_core.table import Floats, Labels
 
 TREES = 100
-_CLASSES = np.array([2], dtype=np.intp)
-_NO_LIMIT = np.iinfo(np.int32).max
+_LARGEST = np.iinfo(np.int32).max
+_EPSILON = np.finfo(np.float64).eps
+_NEAR = np.float32(1e-7)  # values nearer than this are not told apart
+_FEW = 12  # rows of a node that are sorted rather than counted
+
+Ints = npt.NDArray[np.int64]
+Ranks = npt.NDArray[np.int32]
+Values = npt.NDArray[np.float32]
+States = npt.NDArray[np.uint32]
+Draws = tuple[Ranks, States]
+Work = tuple[Floats, Ints]  # weights by rank and label, ranks
+Bools = npt.NDArray[np.bool_]
+Data = tuple[Ranks, Values, Bools, Ranks, Ints]  # ranks, values, near, weights, labels
+Drawing = tuple[Ints, Ints, States]  # columns, constant ones, state
+Cut = tuple[int, int, float, float, float, int]
+Tree = tuple[Ints, Floats, Ints, Floats]  # by node: column or -1, cut, right branch, shares
 
 
-def forest_labels(rows: Floats, labels: Labels, wanted: Floats, seed: int) -> Labels:
-    """The labels that a forest learned from rows and labels, both 0 and 1 among them, predicts."""
-    x = np.asfortranarray(rows, dtype=np.float32)  # a split looks at one column
-    y = np.ascontiguousarray(labels[:, None], dtype=np.float64)
-    asked = np.ascontiguousarray(wanted, dtype=np.float32)
-    columns = max(1, int(np.sqrt(x.shape[1])))
-    shares = np.zeros((len(asked), 2))
-    # Seeded anew for each tree: making a generator takes sixty times as long.
-    rng = np.random.RandomState(seed)
-    for tree_seed in rng.randint(_NO_LIMIT, size=TREES):
-        rng.seed(tree_seed)
-        drawn = rng.randint(0, len(x), len(x))
-        weights = np.bincount(drawn, minlength=len(x)).astype(np.float64)
-        rng.seed(tree_seed)
-        splitter = BestSplitter(Gini(1, _CLASSES), columns, 1, 0.0, rng, None)
-        tree = Tree(x.shape[1], _CLASSES, 1)
-        DepthFirstTreeBuilder(splitter, 2, 1, 0.0, _NO_LIMIT, 0.0).build(tree, x, y, weights, None)
-        shares += tree.predict(asked)
-    return np.asarray(shares[:, 1] > shares[:, 0], dtype=np.int8)
+@dataclass(frozen=True, eq=False)
+class RankedRows:
+    """Rows of which forests learn from any part; ``wanted`` are those whose labels are asked."""
+
+    rows: Floats
+    wanted: Floats
+    seed: int
+    _draws: dict[int, Draws] = field(default_factory=dict, repr=False)
+
+    def labels(self, used: npt.NDArray[np.intp], labels: Labels) -> Labels:
+        """The labels that a forest learned from the used rows predicts; both must be among them."""
+        counts, states = self._drawn(len(used))
+        ranks, values, near = self._ranked
+        shares = np.zeros((len(self.wanted), 2))
+        known = labels.astype(np.int64)
+        _grow(ranks[:, used], values, near, known, counts, states, self._wanted, shares)
+        return np.asarray(shares[:, 1] > shares[:, 0], dtype=np.int8)
+
+    @cached_property
+    def _wanted(self) -> Values:
+        return np.ascontiguousarray(self.wanted, dtype=np.float32)
+
+    @cached_property
+    def _ranked(self) -> tuple[Ranks, Values, Bools]:
+        """Per column the rank of each row's value, the values, and whether some are too near."""
+        columns = np.asarray(self.rows, dtype=np.float32).T
+        ranks = np.empty(columns.shape, dtype=np.int32)
+        values = np.zeros(columns.shape, dtype=np.float32)
+        near = np.empty(len(columns), dtype=np.bool_)
+        for j, column in enumerate(columns):
+            known, ranks[j] = np.unique(column, return_inverse=True)
+            values[j, : len(known)] = known
+            near[j] = np.any(known[1:] <= known[:-1] + _NEAR)
+        return ranks, values, near
+
+    def _drawn(self, n: int) -> Draws:
+        """Per tree how often each of n rows is drawn, and the state its columns are drawn from."""
+        if n not in self._draws:
+            rng = np.random.RandomState(self.seed)
+            seeds = rng.randint(_LARGEST, size=TREES)
+            counts, states = np.empty((TREES, n), np.int32), np.empty(TREES, np.uint32)
+            for t, seed in enumerate(seeds):
+                rng.seed(seed)  # making a generator takes sixty times as long
+                counts[t] = np.bincount(rng.randint(0, n, n), minlength=n)
+                rng.seed(seed)
+                states[t] = rng.randint(0, _LARGEST)
+            self._draws[n] = counts, states
+        return self._draws[n]
+
+
+@numba.njit(cache=True)
+def _random(state: States, low: int, high: int) -> np.int64:
+    """scikit-learn's xorshift; a state of 0 would stay 0."""
+    x = state[0] if state[0] != 0 else np.uint32(1)
+    x ^= np.uint32(x << np.uint32(13))
+    x ^= np.uint32(x >> np.uint32(17))
+    x ^= np.uint32(x << np.uint32(5))
+    state[0] = x
+    return low + np.int64(x & np.uint32(0x7FFFFFFF)) % (high - low)
+
+
+@numba.njit(cache=True)
+def _impurity(zeros: float, ones: float) -> float:
+    total = zeros + ones
+    return 1.0 - (zeros * zeros + ones * ones) / (total * total)
+
+
+@numba.njit(cache=True)
+def _swap(array: Ints, i: int, j: int) -> None:
+    array[i], array[j] = array[j], array[i]
+
+
+@numba.njit(cache=True)
+def _count(ranks: Ranks, node: Ints, weights: Ranks, labels: Ints, work: Work) -> tuple[int, ...]:
+    """Weights by rank and label; how many ranks there are, the smallest and the largest."""
+    counted, present = work
+    low, high, several = ranks[node[0]], ranks[node[0]], 0
+    for row in node:
+        rank = ranks[row]
+        if counted[rank, 0] + counted[rank, 1] == 0.0:
+            present[several] = rank
+            several += 1
+        counted[rank, labels[row]] += weights[row]
+        low, high = min(low, rank), max(high, rank)
+    return several, low, high
+
+
+@numba.njit(cache=True)
+def _in_order(several: int, low: int, high: int, work: Work) -> int:
+    """Puts the ranks that are present in order: by sorting a few of them, by looking for many."""
+    counted, present = work
+    if several <= _FEW or 6 * several < high - low:
+        present[:several].sort()
+        return several
+    several = 0
+    for rank in range(low, high + 1):
+        if counted[rank, 0] + counted[rank, 1] > 0.0:
+            present[several] = rank
+            several += 1
+    return several
+
+
+@numba.njit(cache=True)
+def _best_cut(
+    values: Values, near: bool, several: int, zeros: float, ones: float, work: Work
+) -> tuple[float, int, float, float, float]:
+    """The cut after which both sides are purest: how pure, after which rank, where, what is left.
+
+    Empties the counts on the way.
+    """
+    counted, present = work
+    best, best_rank, cut, best_zeros, best_ones = -np.inf, -1, 0.0, 0.0, 0.0
+    left_zeros, left_ones, before, alike = 0.0, 0.0, -1, -1
+    for i in range(several):
+        rank = present[i]
+        only = 0 if counted[rank, 1] == 0.0 else 1 if counted[rank, 0] == 0.0 else 2
+        worth_a_look = near or only != alike or only == 2
+        if before >= 0 and worth_a_look and values[rank] > values[before] + _NEAR:
+            left, right = left_zeros + left_ones, zeros + ones - left_zeros - left_ones
+            purity = -right * _impurity(zeros - left_zeros, ones - left_ones) - left * _impurity(
+                left_zeros, left_ones
+            )
+            if purity > best:
+                best, best_rank = purity, before
+                cut = values[before] / 2.0 + values[rank] / 2.0
+                best_zeros, best_ones = left_zeros, left_ones
+        left_zeros += counted[rank, 0]
+        left_ones += counted[rank, 1]
+        counted[rank, 0] = counted[rank, 1] = 0.0
+        before, alike = rank, only
+    return best, best_rank, cut, best_zeros, best_ones
+
+
+@numba.njit(cache=True)
+def _split(
+    data: Data, node: Ints, zeros: float, ones: float, drawing: Drawing, known: int, work: Work
+) -> Cut:
+    """The best cut of the node: column, rank, place, what is left of it, constant columns.
+
+    Columns are drawn without repetition until enough that vary have been looked at. Those known to
+    be constant stand first among the columns, those found to be so follow them.
+    """
+    ranks, values, near, weights, labels = data
+    columns, constant, state = drawing
+    enough = max(1, int(np.sqrt(len(columns))))
+    end, looked, found, drawn = len(columns), 0, 0, 0
+    best, column, rank, cut, left_zeros, left_ones = -np.inf, -1, -1, 0.0, 0.0, 0.0
+    while end > known + found and (looked < enough or looked <= found + drawn):
+        looked += 1
+        at = _random(state, drawn, end - found)
+        if at < known:
+            _swap(columns, drawn, at)
+            drawn += 1
+            continue
+        at += found
+        j = columns[at]
+        several, low, high = _count(ranks[j], node, weights, labels, work)
+        several = _in_order(several, low, high, work)
+        cut_here = _best_cut(values[j], near[j], several, zeros, ones, work)
+        if values[j, high] <= values[j, low] + _NEAR:
+            _swap(columns, at, known + found)
+            found += 1
+            continue
+        end -= 1
+        _swap(columns, end, at)
+        if cut_here[0] > best:
+            best, rank, cut, left_zeros, left_ones = cut_here
+            column = j
+    columns[:known] = constant[:known]
+    constant[known : known + found] = columns[known : known + found]
+    return column, rank, cut, left_zeros, left_ones, known + found
+
+
+@numba.njit(cache=True)
+def _part(ranks: Ranks, rank: int, node: Ints) -> int:
+    """Rows up to the rank to the front; how many they are."""
+    first, last = 0, len(node)
+    while first < last:
+        if ranks[node[first]] <= rank:
+            first += 1
+        else:
+            last -= 1
+            _swap(node, first, last)
+    return first
+
+
+@numba.njit(cache=True)
+def _leaf(zeros: float, ones: float, impurity: float, cut: Cut, everything: float) -> bool:
+    """Whether a node that has been looked at stays whole, after all roundings."""
+    column, _, _, left_zeros, left_ones, _ = cut
+    if column < 0:
+        return True
+    total, left = zeros + ones, left_zeros + left_ones
+    right_impurity = _impurity(zeros - left_zeros, ones - left_ones)
+    gain = (total / everything) * (
+        impurity
+        - ((total - left) / total * right_impurity)
+        - (left / total * _impurity(left_zeros, left_ones))
+    )
+    return bool(gain + _EPSILON < 0.0)
+
+
+@numba.njit(cache=True)
+def _grow_tree(data: Data, state: States, rows: Ints, tree: Tree, work: Work) -> None:
+    """A tree in the order in which it is walked: the left branch of a node follows it."""
+    ranks, _, _, weights, labels = data
+    column, cut, right, share = tree
+    columns = np.arange(len(ranks))
+    drawing = columns, np.empty_like(columns), state
+    size, counts = 0, np.zeros(2)
+    for row in range(len(labels)):
+        if weights[row] > 0:
+            rows[size] = row
+            size += 1
+            counts[labels[row]] += weights[row]
+    everything, nodes = counts.sum(), 0
+    waiting = [(0, size, 0, -1, counts[0], counts[1])]
+    while waiting:
+        start, end, known, parent, zeros, ones = waiting.pop()
+        if parent >= 0:
+            right[parent] = nodes
+        share[nodes, 0], share[nodes, 1] = zeros / (zeros + ones), ones / (zeros + ones)
+        impurity = _impurity(zeros, ones)
+        column[nodes] = -1
+        if end - start >= 2 and impurity > _EPSILON:
+            node = rows[start:end]
+            found = _split(data, node, zeros, ones, drawing, known, work)
+            if not _leaf(zeros, ones, impurity, found, everything):
+                column[nodes], rank, cut[nodes], left_zeros, left_ones, known = found
+                middle = start + _part(ranks[column[nodes]], rank, node)
+                waiting.append((middle, end, known, nodes, zeros - left_zeros, ones - left_ones))
+                waiting.append((start, middle, known, -1, left_zeros, left_ones))
+        nodes += 1
+
+
+@numba.njit(cache=True)
+def _vote(tree: Tree, wanted: Values, shares: Floats) -> None:
+    column, cut, right, share = tree
+    for i in range(len(wanted)):
+        node = 0
+        while column[node] >= 0:
+            node = node + 1 if wanted[i, column[node]] <= cut[node] else right[node]
+        shares[i, 0] += share[node, 0]
+        shares[i, 1] += share[node, 1]
+
+
+@numba.njit(cache=True)
+def _grow(
+    ranks: Ranks,
+    values: Values,
+    near: Bools,
+    labels: Ints,
+    counts: Ranks,
+    states: States,
+    wanted: Values,
+    shares: Floats,
+) -> None:
+    """Adds, for each wanted row, every tree's shares of both labels where the row ends up."""
+    n = len(labels)
+    work = np.zeros((values.shape[1], 2)), np.empty(n, np.int64)
+    rows, most = np.empty(n, np.int64), 2 * n
+    tree = (
+        np.empty(most, np.int64),
+        np.empty(most),
+        np.empty(most, np.int64),
+        np.empty((most, 2)),
+    )
+    for t in range(len(counts)):
+        data = ranks, values, near, counts[t], labels
+        _grow_tree(data, states[t : t + 1].copy(), rows, tree, work)
+        _vote(tree, wanted, shares)

@@ -89,14 +89,14 @@ class RankedRows:
 
 
 @numba.njit(cache=True)
-def _random(state: States, low: int, high: int) -> np.int64:
+def _random(state: States, low: int, high: int) -> int:
     """scikit-learn's xorshift; a state of 0 would stay 0."""
     x = state[0] if state[0] != 0 else np.uint32(1)
     x ^= np.uint32(x << np.uint32(13))
     x ^= np.uint32(x >> np.uint32(17))
     x ^= np.uint32(x << np.uint32(5))
     state[0] = x
-    return low + np.int64(x & np.uint32(0x7FFFFFFF)) % (high - low)
+    return low + int(x & np.uint32(0x7FFFFFFF)) % (high - low)
 
 
 @numba.njit(cache=True)

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test check browser bench docs demo screenshots lock
+.PHONY: run test check browser bench docs demo screenshots study lock
 
 run: .venv/.installed
 	$(BIN)/streamlit run app.py
@@ -25,6 +25,13 @@ docs: .venv/.developed
 # The images of the demo and their features, which lie in assets/.
 demo: .venv/.developed
 	$(BIN)/python -m docs.make_demo
+
+# The paper's experiment on a folder of data sets: make study DATA=folder OUT=results SEEDS=5
+DATA ?= ../shared/data/adbench
+OUT ?= results
+SEEDS ?= 5
+study: .venv/.installed
+	$(BIN)/python -m eap_core study --data "$(DATA)" --out "$(OUT)" --seeds $(SEEDS)
 
 screenshots: browser
 	$(BIN)/python -m docs.make_screenshots

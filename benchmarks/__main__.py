@@ -18,6 +18,7 @@ from benchmarks import (
     scale,
     scaling,
     store,
+    study,
     tables,
 )
 from benchmarks.measure import markdown
@@ -36,6 +37,7 @@ ALL = {
     "export": export,
     "app": app,
     "reviewers": reviewers,
+    "study": study,
 }
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 HEAD = """# Benchmarks

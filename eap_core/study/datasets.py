@@ -56,7 +56,7 @@ class Rows:
 def find(folder: Path, label: str | None = None) -> list[DataSet]:
     """Every data set in a folder and the folders in it, by name."""
     if not folder.is_dir():
-        raise DataError(f"{shown(str(folder))} is no folder — name the folder of the data sets")
+        raise DataError(f"{shown(folder.name)} is no folder — name the folder of the data sets")
     found = [
         DataSet(_NUMBER.sub("", path.stem) or path.stem, _track(path), path, label)
         for path in _paths(folder)

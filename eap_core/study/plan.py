@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +34,7 @@ class Plan:
 
     def cells(self) -> list[Cell]:
         """Seed by seed, so that an unfinished study knows something of every data set."""
-        prints = {one.name: fingerprint(one) for one in self.pool}
+        prints = {one.name: fingerprint(one) for one in {*self.pool, *self.datasets}}
         return [
             Cell(data, seed, self.pool, self.evaluators, self.points, self._key(data, seed, prints))
             for seed in range(self.seeds)
@@ -65,39 +64,46 @@ def plan_of(
     """The study of a folder's data sets, or of those of these names.
 
     Images become rows in the folder ``features`` first. A data set that cannot be read stays in, so
-    that its cells say why.
+    that its cells say why, but lends no rows.
     """
     found = find(folder, label)
     chosen(found, names)  # a wrong name is said before the work
-    steps = equal_parts(progress, len(found))
-    pool = [
+    made = [
         with_rows(one, features, step) if one.is_folder else one
-        for one, step in zip(found, steps, strict=True)
+        for one, step in zip(found, equal_parts(progress, len(found)), strict=True)
     ]
-    wanted, notes = (chosen(pool, names), ()) if names else _large_enough(pool)
+    anomalies = {one: _anomalies(one) for one in made}
+    wanted, notes = (chosen(made, names), ()) if names else _large_enough(anomalies)
     if not wanted:
         raise DataError(
             f"{shown(folder.name)} holds only tables with fewer than {FEWEST_IN_TABLES} anomalies, "
             "which the paper leaves out — name data sets with --datasets to study them all the same"
         )
-    return Plan(tuple(wanted), tuple(pool), seeds, tuple(evaluators), points, notes)
+    pool = tuple(one for one, count in anomalies.items() if count is not None)
+    return Plan(tuple(wanted), pool, seeds, tuple(evaluators), points, notes)
 
 
-def _large_enough(pool: Sequence[DataSet]) -> tuple[list[DataSet], tuple[str, ...]]:
+def _large_enough(
+    anomalies: Mapping[DataSet, int | None],
+) -> tuple[list[DataSet], tuple[str, ...]]:
     """The data sets without the tables of few anomalies, and what to say about those."""
-    small = [one for one in pool if one.track == "tables" and _anomalies(one) < FEWEST_IN_TABLES]
+    small = [
+        one
+        for one, count in anomalies.items()
+        if one.track == "tables" and count is not None and count < FEWEST_IN_TABLES
+    ]
     if not small:
-        return list(pool), ()
+        return list(anomalies), ()
     note = (
         f"{len(small)} tables with fewer than {FEWEST_IN_TABLES} anomalies are not studied, as in "
         f"the paper, but lend rows: {', '.join(one.name for one in small)} — name them with "
         "--datasets to have them in"
     )
-    return [one for one in pool if one not in small], (note,)
+    return [one for one in anomalies if one not in small], (note,)
 
 
-def _anomalies(data: DataSet) -> float:
+def _anomalies(data: DataSet) -> int | None:
     try:
         return int(data.rows().labels.sum())
     except EapError:
-        return math.inf
+        return None

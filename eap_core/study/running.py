@@ -98,10 +98,10 @@ def outcome_of(cell: Cell, result: Callable[[], Result]) -> Result | Failed:
     """The result of a cell, or why there is none."""
     try:
         return result()
-    except (EapError, BrokenProcessPool) as error:
-        if isinstance(error, EapError):
-            return Failed(cell, str(error))
-        raise
+    except BrokenProcessPool:
+        raise  # says nothing of this cell
+    except EapError as error:
+        return Failed(cell, str(error))
     except Exception as error:
         return Failed(cell, f"{type(error).__name__}: {error}", traceback.format_exc())
 

@@ -197,7 +197,7 @@ def test_the_command_line_reports_failed_cells(sets: Path, tmp_path: Path) -> No
     (folder / "torn.npz").write_bytes(b"PK\x03\x04 torn")
     given = ["--datasets", "ones,torn", "--seeds", "1", "--curve-points", "2"]
     ended = subprocess.run(
-        [*command(folder, tmp_path / "out")[:7], *given, "--evaluators", "eap"],
+        [*command(folder, tmp_path / "out")[:8], *given, "--evaluators", "eap"],
         cwd=ROOT,
         capture_output=True,
         text=True,

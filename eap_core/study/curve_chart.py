@@ -22,7 +22,7 @@ _TITLES: Final = {
 }
 _NAMES: Final = {"gain": "LC_g", "loss": "LC_p"}
 _POINTS: Final = 25
-_LABELS, _LEFT, _TOP, _FOOT = 86.0, 34.0, 26.0, 36.0
+_LABELS, _LEFT, _TOP, _FOOT = 98.0, 34.0, 26.0, 36.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -95,21 +94,25 @@ def test_other_settings_and_damaged_files_are_computed_anew(sets: Path, tmp_path
 
 def test_a_killed_process_costs_no_cell(sets: Path, tmp_path: Path, expected: pd.DataFrame) -> None:
     killed: list[int] = []
+    finished = threading.Event()
 
     def kill_one() -> None:
         """The first of the processes that has started to compute."""
-        while not killed:
+        while not killed and not finished.wait(0.05):
             for child in psutil.Process().children():
-                if "spawn_main" in " ".join(child.cmdline()) and child.cpu_times().user > 1:
-                    os.kill(child.pid, signal.SIGKILL)
-                    killed.append(child.pid)
-                    return
-            time.sleep(0.05)
+                with suppress(psutil.Error):  # it may end at any moment
+                    if "spawn_main" in " ".join(child.cmdline()) and child.cpu_times().user > 1:
+                        child.kill()
+                        killed.append(child.pid)
+                        break
 
     thread = threading.Thread(target=kill_one)
     thread.start()
-    found = figures(sets, tmp_path, partial(locally, 2))
-    thread.join()
+    try:
+        found = figures(sets, tmp_path, partial(locally, 2))
+    finally:
+        finished.set()
+        thread.join()
     assert len(killed) == 1
     pd.testing.assert_frame_equal(found, expected, check_exact=True)
 

@@ -93,6 +93,7 @@ def test_few_positions_are_near_the_whole_curve(sets: Path, name: str, track: st
         assert len(a.shares) == min(25, len(b.shares))
         assert a.end == b.end
         assert abs(a.area - b.area) < 0.01
+        assert abs(few.worst_first(order).area - whole.worst_first(order).area) < 0.01
 
 
 def test_a_curve_of_two_points() -> None:

@@ -87,7 +87,10 @@ def test_other_settings_and_damaged_files_are_computed_anew(sets: Path, tmp_path
     assert other.key != cell.key
     assert kept(other, tmp_path) is None
     [file] = tmp_path.glob("*.json")
-    file.write_text(file.read_text()[:-9])
+    good = file.read_text()
+    file.write_text(good.replace(cell.key, other.key))  # another's result in its place
+    assert kept(cell, tmp_path) is None
+    file.write_text(good[:-9])
     assert kept(cell, tmp_path) is None
     assert complete([cell], tmp_path, here).results
 

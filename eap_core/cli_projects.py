@@ -10,7 +10,9 @@ import typer
 
 from eap_core import console
 from eap_core.cli_options import (
+    ModelName,
     Seed,
+    Weights,
     prior_option,
     reading_options,
     settings_options,
@@ -90,8 +92,11 @@ def plan_options(
         str, typer.Option(help="Further scores, with commas between: rarity,sum; or all.")
     ] = "eap",
     features: Annotated[
-        str, typer.Option(help="How images become numbers: full, or fast.")
-    ] = Plan().features,
+        str | None,
+        typer.Option(help="How images become numbers: full, which is usual, fast, or clip."),
+    ] = None,
+    model: ModelName = None,
+    weights: Weights = None,
     assumed_rate: Annotated[
         float | None,
         typer.Option(help="Share of anomalies to assume where no real ones are given."),
@@ -99,7 +104,20 @@ def plan_options(
     seed: Seed = 0,
 ) -> Plan:
     names = evaluator_names([name.strip() for name in evaluators.split(",") if name.strip()])
-    return Plan(evaluators=names, features=features, assumed_rate=assumed_rate, seed=seed)
+    wanted = "clip" if model or weights else Plan.features
+    if features is not None and features != wanted == "clip":
+        raise SettingsError(
+            f"--model and --weights are for the features clip, not {shown(features)} — leave "
+            "them out, or --features"
+        )
+    return Plan(
+        evaluators=names,
+        features=features or wanted,
+        clip_model=model or Plan.clip_model,
+        weights=str(weights.expanduser().resolve()) if weights else None,
+        assumed_rate=assumed_rate,
+        seed=seed,
+    )
 
 
 @app.command()

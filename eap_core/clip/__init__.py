@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from eap_core.clip.loading import load
+from eap_core.clip.loading import Located, load, located
 from eap_core.clip.model import ClipModel
 from eap_core.clip.wanted import NoWeightsError, Wanted
 
-__all__ = ["ClipModel", "NoWeightsError", "Wanted", "load"]
+__all__ = ["ClipModel", "Located", "NoWeightsError", "Wanted", "load", "located"]

@@ -34,6 +34,13 @@ class Located:
     given: bool
     key: str
 
+    @property
+    def in_words(self) -> str:
+        """Which model, and whose weights."""
+        trained = self.recipe.pretrained or "unknown training"
+        weights = f"weights {shown(self.path.name)}" if self.given else f"trained as {trained}"
+        return f"the CLIP model {self.recipe.model}, {weights}"
+
     def load(self) -> ClipModel:
         """The model itself, from memory if it was the latest."""
         if self.key not in _latest:

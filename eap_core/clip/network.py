@@ -18,8 +18,8 @@ from PIL import Image
 from eap_core.clip.recipe import Recipe
 from eap_core.errors import DataError, SettingsError, shown
 
-_FIX = "give a file of its weights with --weights FILE"
-_TORCH_READER = "PytorchStreamReader"  # what torch calls the reader of its own files
+_FIX = "give a file of the model's weights with --weights FILE"
+_OF_NUMPY = (".npz", ".npy")
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +35,16 @@ def network_of(recipe: Recipe, weights: Path) -> Network:
     import open_clip
     from open_clip.transform import PreprocessCfg, image_transform_v2
 
+    _check(weights)
     body = built(recipe)
-    with _silent_root():
-        try:
+    try:
+        with _silent_root():
             open_clip.load_checkpoint(body, str(weights), strict=True, weights_only=True)
-        except Exception as error:
-            raise DataError(_sentence(recipe, weights, error)) from error
+    except Exception as error:  # whatever it is that does not fit
+        raise DataError(
+            f"{shown(weights.name)} does not hold weights of the model {shown(recipe.model)} but "
+            f"of another — {_FIX}"
+        ) from error
     body.eval()
     body.requires_grad_(False)
     prepare = image_transform_v2(PreprocessCfg(**recipe.preparation), is_train=False)
@@ -64,26 +68,30 @@ def built(recipe: Recipe) -> Any:
     except Exception as error:  # some need packages that others do not
         raise SettingsError(
             f"the model {shown(recipe.model)} cannot be built here ({type(error).__name__}: "
-            f"{shown(str(error))}) — choose another with --clip-model"
+            f"{shown(str(error))}) — choose another with --model"
         ) from error
 
 
-def _sentence(recipe: Recipe, weights: Path, error: Exception) -> str:
-    name, model = shown(weights.name), shown(recipe.model)
-    if isinstance(error, pickle.UnpicklingError) or "weights_only" in str(error):
-        return (
-            f"{name} is damaged, or holds more than weights, which could do harm and is not "
-            f"opened — {_FIX} in the format safetensors"
-        )
-    if _damaged(error):
-        return f"the weights {name} are damaged or no weights — {_FIX} that is whole"
-    return f"{name} does not hold weights of the model {model} but of another — {_FIX}"
+def _check(weights: Path) -> None:
+    """Refuse what cannot be read as weights, before any of it is used."""
+    import torch
+    from safetensors import safe_open
 
-
-def _damaged(error: Exception) -> bool:
-    from safetensors import SafetensorError
-
-    return isinstance(error, SafetensorError | EOFError | OSError) or _TORCH_READER in str(error)
+    try:
+        if weights.suffix == ".safetensors":
+            with safe_open(weights, "pt") as file:
+                file.keys()
+        elif weights.suffix not in _OF_NUMPY:  # numpy itself opens no pickles
+            torch.load(weights, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        raise DataError(
+            f"{shown(weights.name)} is damaged, or holds more than weights, which could do harm "
+            f"and is not opened — {_FIX} in the format safetensors"
+        ) from error
+    except Exception as error:  # a torn file fails in any way
+        raise DataError(
+            f"the weights {shown(weights.name)} are damaged, or are none — {_FIX} that is whole"
+        ) from error
 
 
 @contextmanager

@@ -45,15 +45,14 @@ def recipe_of(wanted: Wanted) -> Recipe:
     known = open_clip.list_models()
     if wanted.model not in known:
         raise SettingsError(
-            f"there is no model {shown(wanted.model)} — {_near(wanted.model, known)}, with "
-            "--clip-model"
+            f"there is no model {shown(wanted.model)} — {_near(wanted.model, known)}, with --model"
         )
     tags = open_clip.list_pretrained_tags_by_model(wanted.model)
     tag = wanted.pretrained or (tags[0] if tags else None)
     if wanted.pretrained is not None and not open_clip.is_pretrained_cfg(wanted.model, tag):
         raise SettingsError(
             f"there is no training {shown(wanted.pretrained)} of the model {shown(wanted.model)} "
-            f"— {_near(wanted.pretrained, tags)}, with --clip-model MODEL:TRAINING"
+            f"— {_near(wanted.pretrained, tags)}, with --model MODEL:TRAINING"
         )
     return _recipe(wanted.model, tag)
 

@@ -38,5 +38,5 @@ def tokenizer_of(recipe: Recipe) -> Any:
 def _missing(recipe: Recipe, reason: str, remedy: str) -> NoWeightsError:
     return NoWeightsError(
         f"the model {shown(recipe.model)} cannot read sentences here: {reason} — {remedy}, or "
-        f"choose a model whose words come with the program, such as --clip-model {_BUNDLED}"
+        f"choose a model whose words come with the program, such as --model {_BUNDLED}"
     )

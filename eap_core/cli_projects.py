@@ -215,12 +215,13 @@ def run_project(
     """
     with opened_store() as store:
         found = projects.find(store, project)
-        _score(store, found, _complete(plan, settings, prior), json, _read_notes(store, found))
+        told = _read_notes(store, found)
+        noted = _score(store, found, _complete(plan, settings, prior), json, told)
         findings = _scored(store, projects.by_id(store, found.id))
     if json:
         console.write_json([finding.record for finding in findings])
     else:
-        _tell(findings)
+        _tell([finding for finding in findings if finding.sentence not in noted])
 
 
 def _complete(plan: Plan, settings: Settings, prior: Prior | None) -> Plan:
@@ -255,19 +256,21 @@ def _health(store: Store, project: Project, quiet: bool) -> tuple[Finding, ...]:
 
 def _score(
     store: Store, project: Project, plan: Plan, quiet: bool, told: tuple[str, ...] = ()
-) -> None:
-    """Score, and say what has not been told yet."""
+) -> list[str]:
+    """Score, and say what has not been told yet; returns what is noted of the run."""
     with console.progress_bar(quiet=quiet) as progress:
         run = score_project(store, project.id, plan, progress)
     frame = run_frame(store, run.id)
     counts = ", ".join(f"{n:,} {word}" for word, n in frame["category"].value_counts().items())
+    notes = list(run.settings["notes"])
     if quiet:
-        return
-    console.say(*(f"note: {note}" for note in run.settings["notes"] if note not in told))
+        return notes
+    console.say(*(f"note: {note}" for note in notes if note not in told))
     console.write(
         f"{printable(project.name)}: {len(frame):,} candidates scored ({counts}) — see them with "
         f"python -m eap_core scores {shown(project.name)}\n"
     )
+    return notes
 
 
 def _read_notes(store: Store, project: Project) -> tuple[str, ...]:

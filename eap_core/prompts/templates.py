@@ -52,7 +52,7 @@ def object_name(text: str) -> str:
 def read_templates(data: bytes, source: str) -> tuple[Template, ...]:
     """The pairs of a CSV with the columns normal and anomalous; every bad line is named."""
     if len(data) > MOST_BYTES:
-        raise DataError(f"{shown(source)} has {len(data):,} bytes — {MOST_BYTES:,} are allowed")
+        raise DataError(f"{shown(source)} has more than {MOST_BYTES:,} bytes — leave some out")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:

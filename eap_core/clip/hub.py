@@ -27,6 +27,12 @@ class UnreachableError(Exception):
     """Why a file can be had neither here nor there, in a few words."""
 
 
+def command(published: str) -> str:
+    """What fetches the file by hand, and prints where it is."""
+    repository, named = os.path.split(published)
+    return f"hf download {repository} {named or _USUAL[0]}"
+
+
 def fetched(published: str, progress: Progress) -> Path:
     """The file, safetensors rather than any other."""
     repository, named = os.path.split(published)

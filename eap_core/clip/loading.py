@@ -101,5 +101,6 @@ def _published(recipe: Recipe, progress: Progress) -> Path:
     except hub.UnreachableError as error:
         raise NoWeightsError(
             f"the weights of the model {name} are not here and cannot be fetched ({error}) — run "
-            f"hf download {recipe.published.strip('/')} where there is a connection, and {_HELP}"
+            f"{hub.command(recipe.published)} where there is a connection, and give that file "
+            "with --weights FILE"
         ) from error

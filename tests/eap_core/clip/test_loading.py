@@ -5,9 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import pickle
-import socket
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +16,6 @@ from PIL import Image
 from eap_core.clip import NoWeightsError, Wanted, load, located
 from eap_core.errors import DataError, EapError, SettingsError
 from tests.eap_core.clip import tiny
-
-_REPOSITORY = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -214,60 +209,6 @@ def test_names_that_are_almost_right_are_suggested() -> None:
 
 def test_a_model_that_nobody_has_published(wanted: Wanted) -> None:
     assert "--weights FILE" in sentence_of(replace(wanted, weights=None), NoWeightsError)
-
-
-_LOAD = """
-import time
-from eap_core.clip import NoWeightsError, Wanted, located
-started = time.monotonic()
-try:
-    said = f"found {located(Wanted()).path.name}"
-except NoWeightsError as error:
-    said = str(error)
-print(f"{time.monotonic() - started:.1f}|{said}")
-"""
-
-
-def elsewhere(home: Path, **variables: str) -> tuple[float, str]:
-    """How long it takes, and what is said, in a process with a hub and a cache of its own."""
-    found = subprocess.run(
-        [sys.executable, "-c", _LOAD],
-        capture_output=True,
-        text=True,
-        cwd=_REPOSITORY,
-        env={**os.environ, "HF_HOME": str(home), "HF_HUB_OFFLINE": "0", **variables},
-        check=True,
-    )
-    assert found.stderr == ""
-    seconds, _, said = found.stdout.strip().partition("|")
-    return float(seconds), said
-
-
-def test_without_a_connection_it_is_said_at_once(tmp_path: Path) -> None:
-    _, said = elsewhere(tmp_path, HF_HUB_OFFLINE="1")
-    assert "HF_HUB_OFFLINE" in said
-    assert "--weights FILE" in said
-
-
-def test_a_hub_that_never_answers_is_not_waited_for(tmp_path: Path) -> None:
-    """Its own client would try for minutes."""
-    with socket.create_server(("127.0.0.1", 0)) as deaf:
-        place = f"http://127.0.0.1:{deaf.getsockname()[1]}"
-        seconds, said = elsewhere(tmp_path, HF_ENDPOINT=place, NO_PROXY="*")
-    assert f"{place} does not answer" in said
-    assert seconds < 60  # five on an idle machine
-
-
-def test_a_file_that_the_hub_gave_before_needs_no_connection(tmp_path: Path) -> None:
-    """Laid down as the hub's client does it."""
-    snapshot = tmp_path / "hub/models--timm--ViT-B-16-SigLIP/snapshots/abc"
-    snapshot.mkdir(parents=True)
-    (snapshot / "open_clip_model.safetensors").write_bytes(b"kept")
-    refs = snapshot.parents[1] / "refs"
-    refs.mkdir()
-    (refs / "main").write_text("abc")
-    _, said = elsewhere(tmp_path, HF_HUB_OFFLINE="1")
-    assert said == "found open_clip_model.safetensors"
 
 
 def test_a_model_whose_words_are_not_here_still_sees(wanted: Wanted, tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ def test_offline_the_papers_model_is_missed_in_one_sentence(tmp_path: Path) -> N
     )  # fmt: skip
     said = " ".join(done.stderr.split())
     assert said.count("the usual image features are used instead of CLIP") == 1
-    assert "hf download timm/ViT-B-16-SigLIP" in said
+    assert "hf download timm/ViT-B-16-SigLIP open_clip_model.safetensors" in said
     assert "--weights FILE" in said
     assert "Traceback" not in said
     assert "5 candidates scored" in done.stdout

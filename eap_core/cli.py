@@ -15,6 +15,7 @@ from eap_core import (
     cli_keeping,
     cli_listing,
     cli_projects,
+    cli_prompts,
     cli_study,
     console,
 )
@@ -282,6 +283,7 @@ app.add_typer(cli_projects.app)
 app.add_typer(cli_listing.app)
 app.add_typer(cli_keeping.app)
 app.add_typer(cli_export.app)
+app.add_typer(cli_prompts.app)
 app.add_typer(cli_study.app)
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from eap_core.assemble import Scale
+from eap_core.clip.wanted import PAPERS
 from eap_core.distances import MEMORY_BUDGET
 from eap_core.inputs import Files
 from eap_core.missing import Missing
@@ -23,6 +24,17 @@ from eap_core.settings import AUTHORS, CONVENTIONS, Settings
 Command = Callable[..., Any]
 Seed = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, help="The same seed gives the same scores.")
+]
+ModelName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODEL",
+        help=f"The CLIP model, or MODEL:TRAINING, by open_clip's names; {PAPERS} is usual.",
+    ),
+]
+Weights = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="The CLIP model's weights, safetensors, if not fetched."),
 ]
 Convention = Literal["authors", "paper"]
 _SPOKEN = {"tab": "\t", "\\t": "\t", "space": " "}  # hard to type in a shell

@@ -10,7 +10,9 @@ import typer
 
 from eap_core import console
 from eap_core.cli_options import (
+    ModelName,
     Seed,
+    Weights,
     prior_option,
     reading_options,
     settings_options,
@@ -90,8 +92,11 @@ def plan_options(
         str, typer.Option(help="Further scores, with commas between: rarity,sum; or all.")
     ] = "eap",
     features: Annotated[
-        str, typer.Option(help="How images become numbers: full, or fast.")
-    ] = Plan().features,
+        str | None,
+        typer.Option(help="How images become numbers: full, which is usual, fast, or clip."),
+    ] = None,
+    model: ModelName = None,
+    weights: Weights = None,
     assumed_rate: Annotated[
         float | None,
         typer.Option(help="Share of anomalies to assume where no real ones are given."),
@@ -99,7 +104,20 @@ def plan_options(
     seed: Seed = 0,
 ) -> Plan:
     names = evaluator_names([name.strip() for name in evaluators.split(",") if name.strip()])
-    return Plan(evaluators=names, features=features, assumed_rate=assumed_rate, seed=seed)
+    wanted = "clip" if model or weights else Plan.features
+    if features is not None and features != wanted == "clip":
+        raise SettingsError(
+            f"--model and --weights are for the features clip, not {shown(features)} — leave "
+            "them out, or --features"
+        )
+    return Plan(
+        evaluators=names,
+        features=features or wanted,
+        clip_model=model or Plan.clip_model,
+        weights=str(weights.expanduser().resolve()) if weights else None,
+        assumed_rate=assumed_rate,
+        seed=seed,
+    )
 
 
 @app.command()
@@ -197,12 +215,13 @@ def run_project(
     """
     with opened_store() as store:
         found = projects.find(store, project)
-        _score(store, found, _complete(plan, settings, prior), json, _read_notes(store, found))
+        told = _read_notes(store, found)
+        noted = _score(store, found, _complete(plan, settings, prior), json, told)
         findings = _scored(store, projects.by_id(store, found.id))
     if json:
         console.write_json([finding.record for finding in findings])
     else:
-        _tell(findings)
+        _tell([finding for finding in findings if finding.sentence not in noted])
 
 
 def _complete(plan: Plan, settings: Settings, prior: Prior | None) -> Plan:
@@ -237,19 +256,21 @@ def _health(store: Store, project: Project, quiet: bool) -> tuple[Finding, ...]:
 
 def _score(
     store: Store, project: Project, plan: Plan, quiet: bool, told: tuple[str, ...] = ()
-) -> None:
-    """Score, and say what has not been told yet."""
+) -> list[str]:
+    """Score, and say what has not been told yet; returns what is noted of the run."""
     with console.progress_bar(quiet=quiet) as progress:
         run = score_project(store, project.id, plan, progress)
     frame = run_frame(store, run.id)
     counts = ", ".join(f"{n:,} {word}" for word, n in frame["category"].value_counts().items())
+    notes = list(run.settings["notes"])
     if quiet:
-        return
-    console.say(*(f"note: {note}" for note in run.settings["notes"] if note not in told))
+        return notes
+    console.say(*(f"note: {note}" for note in notes if note not in told))
     console.write(
         f"{printable(project.name)}: {len(frame):,} candidates scored ({counts}) — see them with "
         f"python -m eap_core scores {shown(project.name)}\n"
     )
+    return notes
 
 
 def _read_notes(store: Store, project: Project) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from eap_core.projects.demos import make_demo
 from eap_core.projects.health import health
 from eap_core.projects.intake import take_uploaded
 from eap_core.projects.plan import Plan
+from eap_core.projects.prompting import PromptPlan, prompt
 from eap_core.projects.scored import complete_run, score_project
 from eap_core.store import jobs
 from eap_core.store.bin import files_named, remove_unused
@@ -65,6 +66,12 @@ def _export(store: Store, job: Job, progress: Progress) -> Any:
     return {"name": made.name, "sha256": made.sha256}
 
 
+def _prompts(store: Store, job: Job, progress: Progress) -> Any:
+    run = str(job.arguments["run"])
+    prompt(store, run, PromptPlan.from_record(job.arguments), progress)
+    return run
+
+
 WORK: Mapping[str, Work] = MappingProxyType(
     {
         "add": _add,
@@ -73,6 +80,7 @@ WORK: Mapping[str, Work] = MappingProxyType(
         "complete": _complete,
         "demo": _demo,
         "export": _export,
+        "prompts": _prompts,
     }
 )
 

@@ -16,7 +16,15 @@ def loaded(code: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "module", ["eap_core", "eap_core.scoring", "eap_core.cli", "eap_core.embed", "eap_core.jobs"]
+    "module",
+    [
+        "eap_core",
+        "eap_core.scoring",
+        "eap_core.cli",
+        "eap_core.clip",
+        "eap_core.embed",
+        "eap_core.jobs",
+    ],
 )
 def test_the_core_loads_neither_streamlit_nor_torch(module: str) -> None:
     assert loaded(f"import {module}") == "set()"

@@ -17,7 +17,11 @@ from eap_core.images.decode import rgb_of
 from eap_core.project_map import Places
 from eap_core.projects.insight import Insight, insight_of
 from eap_core.projects.maps import places_of
+from eap_core.projects.prompt_report import Report, report
+from eap_core.projects.prompting import Prompted
+from eap_core.projects.prompting import prompted as prompts_of
 from eap_core.projects.results import evaluator_columns, run_frame
+from eap_core.store import derived, runs
 from eap_core.store.items import Item, items_of
 from eap_core.store.ledger import Ledger
 from ui.store import opened
@@ -82,3 +86,28 @@ def insight(run: str) -> Insight | None:
 def places(run: str) -> Places | None:
     """Where the map shows each row of a run; asked for again until the final map is there."""
     return places_of(opened(), run)
+
+
+def prompts_mark(run: str) -> int:
+    """Changes whenever other prompts were tried on a run's images."""
+    try:
+        return derived.prompts_file(opened().home, run).stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def prompted(run: str, state: str, mark: int) -> Prompted | None:  # noqa: ARG001
+    """What a model sees in a run's images; None while none has looked."""
+    return prompts_of(opened(), run)
+
+
+@st.cache_resource(max_entries=4, show_spinner="Comparing the prompts")
+def prompt_report(
+    run: str, state: str, columns: tuple[str, ...], mark: int, accepted: tuple[str, ...]
+) -> Report:
+    """Which pair each selection chooses, the accepted candidates' among them."""
+    seen = prompted(run, state, mark)
+    assert seen is not None  # whoever asks has looked
+    seed = int(runs.by_id(opened(), run).settings["seed"])
+    return report(seen, scores(run, state, columns), accepted, seed)

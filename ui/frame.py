@@ -49,6 +49,7 @@ STEPS = (
     Step("map", "Map", ":material/scatter_plot:"),
     Step("compare", "Compare", ":material/balance:"),
     Step("priors", "Priors", ":material/tune:"),
+    Step("prompts", "Prompts", ":material/chat:"),
     Step("export", "Export", ":material/ios_share:"),
 )
 

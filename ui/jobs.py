@@ -22,6 +22,7 @@ _DOING = {
     "complete": "Computing further methods",
     "demo": "Making the demo project",
     "export": "Making the bundle",
+    "prompts": "Looking at the images",
 }
 
 

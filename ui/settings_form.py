@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from eap_core.errors import SettingsError
+from eap_core.errors import DataError, SettingsError
 from eap_core.evaluators import EVALUATORS
 from eap_core.problem import ASSUMED_RATE
 from eap_core.projects.plan import Plan
@@ -15,6 +15,7 @@ from eap_core.roles import Role
 from eap_core.scoring import evaluator_names
 from eap_core.store.projects import Project
 from ui import methods
+from ui.clip_form import clip_settings
 from ui.settings_words import DETECTORS, FEATURES, THOROUGHNESS, thoroughness
 
 _MOST_SEED = 2**31 - 1
@@ -32,7 +33,7 @@ class SettingsForm:
         """What the widgets say; a SettingsError where that is not possible."""
         detector, k = self._detector(), self._neighbours()
         share, subsets = self._share(), self._subsets()
-        features = self._features() if self._project.kind == "images" else self._given.features
+        features, clip_model, weights = self._images()
         seed = st.number_input(
             "Seed",
             0,
@@ -54,6 +55,8 @@ class SettingsForm:
             assumed_rate=self._given.assumed_rate if known else share,
             seed=seed,
             features=features,
+            clip_model=clip_model,
+            weights=weights,
         )
 
     def _detector(self) -> str:
@@ -131,6 +134,18 @@ class SettingsForm:
             help="Quick looks at the data once, normal averages 25 looks, thorough (usual) 100.",
         )
 
+    def _images(self) -> tuple[str, str, str | None]:
+        """How images become numbers: by which features, and which model if by CLIP."""
+        features, given = self._given.features, self._given
+        if self._project.kind == "images":
+            features = self._features()
+            if features == "clip":
+                try:
+                    return features, *clip_settings(self._project.name, given, self._key)
+                except DataError as error:
+                    self._wrong.append(str(error))
+        return features, given.clip_model, given.weights
+
     def _features(self) -> str:
         return st.segmented_control(
             "Image features",
@@ -141,7 +156,8 @@ class SettingsForm:
             persist_state="session",
             required=True,
             help="Full looks at the whole image and its most unusual places; fast at a smaller "
-            "copy of the whole image only.",
+            "copy of the whole image only; CLIP at the whole image by a large model that has to be "
+            "fetched first, as the method's paper does.",
         )
 
     def _methods(self) -> tuple[str, ...]:

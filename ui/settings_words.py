@@ -25,7 +25,7 @@ DETECTORS: Mapping[str, str] = MappingProxyType(
     }
 )
 THOROUGHNESS: Mapping[int, str] = MappingProxyType({0: "Quick", 25: "Normal", 100: "Thorough"})
-FEATURES: Mapping[str, str] = MappingProxyType({"full": "Full", "fast": "Fast"})
+FEATURES: Mapping[str, str] = MappingProxyType({"full": "Full", "fast": "Fast", "clip": "CLIP"})
 _SPOKEN = ("detector", "k", "subsets")
 
 
@@ -59,7 +59,9 @@ def _of_plan(plan: Plan) -> list[str]:
         found.append(f"expected share of anomalies {100 * share:g} %")
     if plan.seed:
         found.append(f"seed {plan.seed}")
-    if plan.features != "full":
+    if plan.features == "clip":
+        found.append(f"image features by {plan.clip_model}")
+    elif plan.features != "full":
         found.append(f"{FEATURES.get(plan.features, plan.features).lower()} image features")
     others = evaluator_names(plan.evaluators)[1:]
     if set(others) != set(OTHERS):

@@ -8,6 +8,7 @@ from typing import Final
 
 from eap_core.embed.base import Embedder, Embedding, Source
 from eap_core.embed.cache import Cache
+from eap_core.embed.clip import Clip
 from eap_core.embed.lite0 import Lite0
 
 EMBEDDERS: Final[Mapping[str, Embedder]] = MappingProxyType(
@@ -17,7 +18,8 @@ EMBEDDERS: Final[Mapping[str, Embedder]] = MappingProxyType(
         "fast": Lite0(
             "fast", "Whole image only, at a quarter of the pixels", side=224, patches=None
         ),
+        "clip": Clip(),
     }
 )
 
-__all__ = ["EMBEDDERS", "Cache", "Embedder", "Embedding", "Source"]
+__all__ = ["EMBEDDERS", "Cache", "Clip", "Embedder", "Embedding", "Source"]

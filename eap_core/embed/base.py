@@ -32,13 +32,15 @@ class Embedding:
     """One row of numbers per image, and where each image differs from the normals.
 
     ``heat[i]`` is a coarse map of image i, larger where it is unlike every normal; None where the
-    model has no such map. ``notes`` say what was chosen or is weak.
+    model has no such map. ``notes`` say what was chosen or is weak. Columns that are not
+    ``standardised`` are as the model gives them, each with a scale of its own.
     """
 
     values: Floats
     heat: Heat | None
     columns: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    standardised: bool = True
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.values).all():

@@ -26,14 +26,15 @@ class Square:
 
 def square(source: Source, side: int, without_colour: bool) -> Square:
     """Open an image and squash it; one that is grey by itself is made exactly so."""
-    small = _opened(source).convert("RGB").resize((side, side), Image.Resampling.BICUBIC)
+    small = opened(source).convert("RGB").resize((side, side), Image.Resampling.BICUBIC)
     grey = bool(np.ptp(np.asarray(small), axis=2).max() <= _TINT)
     if grey or without_colour:
         small = small.convert("L").convert("RGB")
     return Square(np.array(small), grey)
 
 
-def _opened(source: Source) -> Image.Image:
+def opened(source: Source) -> Image.Image:
+    """The whole picture, or a DataError that says why there is none."""
     try:
         image = source.open()
         image.load()  # a lazy file fails here, with its name, and not later without

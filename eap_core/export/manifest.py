@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from eap_core import __version__
@@ -48,7 +49,7 @@ def manifest(
         "run": {
             "id": run.id,
             "fingerprint": run.fingerprint,
-            "settings": dict(run.settings),
+            "settings": _settings(run.settings),
             "versions": dict(run.versions),
             "findings": [
                 {key: finding[key] for key in ("code", "severity", "what")}
@@ -77,6 +78,12 @@ def manifest(
         "notes": list(notes),
         "files": {path: dict(each) for path, each in sorted(files.items())},
     }
+
+
+def _settings(recorded: Mapping[str, Any]) -> dict[str, Any]:
+    """Without where on this machine the weights lie, which is nobody else's business."""
+    weights = recorded.get("weights")
+    return {**recorded, "weights": Path(weights).name} if weights else dict(recorded)
 
 
 def _selection(source: Source, request: Request, selection: Selection) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 
 from eap_core.assemble import Scale, problem_from_tables
-from eap_core.embed import EMBEDDERS
+from eap_core.embed import EMBEDDERS, Clip, Embedder
 from eap_core.embed.base import Source
 from eap_core.embed.cache import Cache
 from eap_core.errors import DataError, SettingsError, shown
@@ -132,18 +132,13 @@ def _rare(normals: Sequence[Item], anomalies: Sequence[Item]) -> tuple[list[Item
 def _image_tables(
     store: Store, project: str, parts: dict[Role, list[Item]], plan: Plan, progress: Progress
 ) -> tuple[dict[Role, Table], Scale]:
-    """Features that were given, or computed here; the latter have their own scale already."""
+    """Features that were given, or computed here; most of the latter have their scale already."""
     items = [item for own in parts.values() for item in own]
     given = given_features(store, project, items)
     if given is not None:
         tables = _by_parts(parts, given.values, given.columns)
         return {role: replace(t, missing=given.missing) for role, t in tables.items()}, "standard"
-    if plan.features not in EMBEDDERS:
-        raise SettingsError(
-            f"there are no image features {shown(plan.features)} — choose from "
-            f"{', '.join(EMBEDDERS)}"
-        )
-    embedding = EMBEDDERS[plan.features].embed(
+    embedding = _embedder(plan).embed(
         [image_source(store, item) for item in items],
         np.array([item.role == "normal" for item in items]),
         feature_cache(store),
@@ -151,7 +146,17 @@ def _image_tables(
     )
     tables = _by_parts(parts, embedding.values, embedding.columns)
     tables["normal"] = replace(tables["normal"], notes=embedding.notes)
-    return tables, "none"
+    return tables, "none" if embedding.standardised else "standard"
+
+
+def _embedder(plan: Plan) -> Embedder:
+    found = EMBEDDERS.get(plan.features)
+    if found is None:
+        raise SettingsError(
+            f"there are no image features {shown(plan.features)} — choose from "
+            f"{', '.join(EMBEDDERS)}"
+        )
+    return replace(found, wanted=plan.wanted) if isinstance(found, Clip) else found
 
 
 def _by_parts(

@@ -5,17 +5,23 @@ from __future__ import annotations
 import platform
 from dataclasses import asdict, dataclass, fields, replace
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
+from eap_core.clip import Wanted
 from eap_core.posterior import Prior
 from eap_core.settings import AUTHORS, Settings
 
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "pyod", "pillow", "torch")
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "pyod", "pillow", "torch", "open_clip_torch")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Evaluators beside EAP, the settings of the evidence, and how images become numbers."""
+    """Evaluators beside EAP, the settings of the evidence, and how images become numbers.
+
+    ``clip_model`` and ``weights``, a file to read instead of the published ones, are for the
+    features "clip" only.
+    """
 
     evaluators: tuple[str, ...] = ("eap",)
     settings: Settings = AUTHORS
@@ -23,10 +29,16 @@ class Plan:
     assumed_rate: float | None = None
     seed: int = 0
     features: str = "full"
+    clip_model: str = Wanted().model
+    weights: str | None = None
 
     @property
     def belief(self) -> Prior | None:
         return None if self.prior is None else Prior.of_rate(self.prior)
+
+    @property
+    def wanted(self) -> Wanted:
+        return Wanted.named(self.clip_model, Path(self.weights) if self.weights else None)
 
     @property
     def record(self) -> dict[str, Any]:
@@ -34,8 +46,8 @@ class Plan:
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Plan:
-        """The plan in the record of a run, which may say more."""
-        given = {field.name: record[field.name] for field in fields(cls)}
+        """The plan in the record of a run, which may say more, or less if it is old."""
+        given = {field.name: record[field.name] for field in fields(cls) if field.name in record}
         settings = Settings(**record["settings"])
         return cls(**{**given, "settings": settings, "evaluators": tuple(record["evaluators"])})
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from eap_core.clip import NoWeightsError
 from eap_core.errors import DataError, EapError, UnavailableError, shown
 from eap_core.evaluators import EVALUATORS
 from eap_core.health.finding import Finding, gravest_first
@@ -49,6 +50,7 @@ class _Work:
     ready: Prepared
     bench: Workbench
     plan: Plan
+    instead: tuple[str, ...] = ()  # why the features are not those asked for
 
 
 def score_project(
@@ -126,7 +128,7 @@ def _stretches(
         # Of how many the features are known cannot be told quickly: as many as have been kept.
         unseen = max(0, training + candidates - _kept_features(store))
     seconds = [working(step, plan.settings, training, candidates) for step in steps]
-    return stretches(progress, [reading(unseen), *seconds])
+    return stretches(progress, [reading(unseen, plan.features), *seconds])
 
 
 def _kept_features(store: Store) -> int:
@@ -135,19 +137,32 @@ def _kept_features(store: Store) -> int:
 
 def _begun(store: Store, project: str, plan: Plan, progress: Progress, token: str | None) -> _Work:
     state = state_of(store, project)  # before looking: what is added meanwhile is another state
-    ready = prepared(store, project, plan, progress)
+    ready, used, instead = _ready(store, project, plan, progress)
     settings, notes = fitted_to(plan.settings, len(ready.problem.normals))
-    plan = replace(plan, settings=settings)
+    plan = replace(plan, settings=settings, features=used)
     record: dict[str, Any] = {
         **plan.record,
         "state": state,
-        "notes": [*ready.problem.notes, *ready.notes, *notes],
+        "notes": [*ready.problem.notes, *ready.notes, *notes, *instead],
         "warnings": list(ready.problem.warnings),
     }
     candidates = [item.id for item in ready.candidates]
     fingerprint = ready.problem.fingerprint
     run = runs.start(store, project, candidates, record, versions(), fingerprint, token)
-    return _Work(store, run, ready, Workbench(ready.problem, settings, plan.seed), plan)
+    bench = Workbench(ready.problem, settings, plan.seed)
+    return _Work(store, run, ready, bench, plan, instead)
+
+
+def _ready(
+    store: Store, project: str, plan: Plan, progress: Progress
+) -> tuple[Prepared, str, tuple[str, ...]]:
+    """The problem, the features that it is of in fact, and why they are not those asked for."""
+    try:
+        return prepared(store, project, plan, progress), plan.features, ()
+    except NoWeightsError as error:
+        usual = replace(plan, features=Plan.features)
+        why = f"the usual image features are used instead of CLIP: {error}"
+        return prepared(store, project, usual, progress), usual.features, (why,)
 
 
 def _first_figures(work: _Work, steps: Sequence[Progress]) -> None:
@@ -160,9 +175,10 @@ def _first_figures(work: _Work, steps: Sequence[Progress]) -> None:
         for step, share in zip(_FIRST[1:], steps[1:], strict=False):
             _do(work, step, share)
         evidence = work.bench.evidence()
-        findings = scored_findings(
-            work.ready.problem, evidence, work.plan.settings, work.plan.belief
-        )
+        findings = [
+            *(Finding("other-features", "warning", why) for why in work.instead),
+            *scored_findings(work.ready.problem, evidence, work.plan.settings, work.plan.belief),
+        ]
         runs.finish(store, run, [finding.record for finding in gravest_first(findings)])
     except Cancelled:
         runs.cancel(store, run)

@@ -43,6 +43,7 @@ def test_every_detector_offered_exists() -> None:
         (Plan(("all",), replace(AUTHORS, k_min=3)), "k_min 3"),
         (Plan(("eap", "lava"), seed=7, features="fast"), "seed 7, fast image features, "
          "1 further method"),
+        (Plan(("all",), features="clip", clip_model="ViT-B-32"), "image features by ViT-B-32"),
     ],
 )  # fmt: skip
 def test_what_differs_from_the_usual_is_said(plan: Plan, words: str) -> None:

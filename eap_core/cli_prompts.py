@@ -1,0 +1,162 @@
+"""The command that chooses a pair of prompts with the help of a project's candidates."""
+
+from __future__ import annotations
+
+import json as json_format
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eap_core import console
+from eap_core.errors import DataError, SettingsError, printable, shown
+from eap_core.evaluators import EVALUATORS
+from eap_core.projects.prompt_report import OTHERS, Report, accepted_items, report
+from eap_core.projects.prompting import PromptPlan, check_images, prompt, prompted
+from eap_core.projects.results import run_frame
+from eap_core.prompts import SHIPPED, Template, object_name, read_templates
+from eap_core.prompts.templates import MOST_BYTES
+from eap_core.store import projects, runs
+from eap_core.store.blobs import whole_file
+from eap_core.store.ledger import Ledger
+from eap_core.store.opening import opened_store
+from eap_core.writers import csv_text, unwritable
+
+app = typer.Typer()
+_SHOWN_PAIRS = 10
+
+
+@app.command()
+def prompts(
+    project: Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")],
+    thing: Annotated[
+        str, typer.Option("--object", metavar="NAME", help="What the images show: bottle.")
+    ],
+    templates: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Own pairs as CSV with the columns normal,anomalous, {} for the object's name; "
+            "the paper's 27 if not given.",
+        ),
+    ] = None,
+    model: Annotated[
+        str, typer.Option(metavar="NAME", help="The model, by open_clip's name.")
+    ] = PromptPlan.model,
+    weights: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The model's weights as a local file.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to write: .csv or .json.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+) -> None:
+    """Choose the pair of prompts by which CLIP tells anomalies best.
+
+    Each selection of candidates chooses the pair with the best AUC of the training normals against
+    it; where there is a test set, the AUC there tells how good the choice was. Equal pairs: the one
+    with the larger mean gap, then the first of the file.
+
+    \b
+    python -m eap_core prompts bottle --object bottle
+    python -m eap_core prompts bottle --object "glass bottle" --templates own.csv --out pairs.csv
+    python -m eap_core prompts bottle --object bottle --model ViT-B-32 --weights b32.safetensors
+    """
+    if out is not None:
+        _check_out(out)
+    plan = PromptPlan(object_name(thing), _templates(templates), model, weights)
+    with opened_store() as store:
+        found = projects.find(store, project)
+        check_images(store, found.id)
+        run = found.current_run
+        if run is None:
+            raise DataError(f"{shown(found.name)} has no scores yet — use the command run first")
+        with console.progress_bar(quiet=json) as progress:
+            prompt(store, run, plan, progress)
+        seen = prompted(store, run)
+        assert seen is not None  # it was kept just now
+        made = report(
+            seen,
+            run_frame(store, run),
+            accepted_items(Ledger(store, found.id).now().states),
+            runs.by_id(store, run).settings["seed"],
+        )
+    console.say(*made.notes)
+    if out is not None:
+        _write(made, out)
+        console.say(f"{len(plan.templates):,} pairs ranked → {out.name}")
+    if json:
+        console.write_json(made.record)
+    else:
+        _show(made)
+
+
+def _templates(path: Path | None) -> tuple[Template, ...]:
+    if path is None:
+        return SHIPPED
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise DataError(
+            f"{shown(path.name)} cannot be read ({error.strerror}) — check its name"
+        ) from error
+    return read_templates(data, path.name)
+
+
+def _check_out(out: Path) -> None:
+    if out.suffix.lower() not in (".csv", ".json"):
+        raise SettingsError(
+            f"{shown(out.name)} cannot be written — the output must end in .csv or .json"
+        )
+    if not out.resolve().parent.is_dir():
+        raise SettingsError(f"{shown(out.name)} cannot be written — its folder does not exist")
+
+
+def _write(made: Report, out: Path) -> None:
+    if out.suffix.lower() == ".csv":
+        text = csv_text(made.frame())
+    else:
+        text = json_format.dumps(made.record, ensure_ascii=False, indent=1) + "\n"
+    try:
+        with whole_file(out) as file:
+            file.write(text.encode())
+    except OSError as error:
+        raise unwritable(out, error) from error
+
+
+def _show(made: Report) -> None:
+    templates = made.prompted.plan.templates
+    console.write_table(
+        f"What each selection chooses for {printable(made.prompted.plan.object)}",
+        ["selection", "images", "normal", "anomalous", "AUC", "test AUC"],
+        [
+            [
+                _label(choice.selection.name),
+                len(choice.selection.rows),
+                *templates[choice.best.pair],
+                f"{choice.best.selection_auc:.3f}",
+                _auc(choice.best.test_auc),
+            ]
+            for choice in made.choices
+        ],
+    )
+    first = made.choices[0]
+    shown_pairs = first.ranking[:_SHOWN_PAIRS]
+    console.write_table(
+        f"The best {len(shown_pairs)} of {len(templates)} pairs: {_label(first.selection.name)}",
+        ["normal", "anomalous", "AUC", "test AUC"],
+        [
+            [*templates[one.pair], f"{one.selection_auc:.3f}", _auc(one.test_auc)]
+            for one in shown_pairs
+        ],
+    )
+
+
+def _label(name: str) -> str:
+    """A selection in words."""
+    return OTHERS[name] if name in OTHERS else f"best third by {EVALUATORS[name].label}"
+
+
+def _auc(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"

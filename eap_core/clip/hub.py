@@ -1,0 +1,133 @@
+"""Published weights: from the folder where they are kept once fetched, or from the hub.
+
+Nothing is asked of the network while the file is here. Before anything is fetched, one short
+question finds out whether the hub answers, for its own client tries again for minutes.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from eap_core.errors import printable
+from eap_core.progress import Cancelled, Progress
+
+_ANSWERS_WITHIN: Final = 5.0  # seconds
+_USUAL: Final = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
+_REASON: Final = 160  # characters of a foreign message
+_MEGA: Final = 1e6
+
+
+class UnreachableError(Exception):
+    """Why a file can be had neither here nor there, in a few words."""
+
+
+def command(published: str) -> str:
+    """What fetches the file by hand, and prints where it is."""
+    repository, named = os.path.split(published)
+    return f"hf download {repository} {named or _USUAL[0]}"
+
+
+def fetched(published: str, progress: Progress) -> Path:
+    """The file, safetensors rather than any other."""
+    repository, named = os.path.split(published)
+    names = _names(named)
+    for name in names:
+        found = kept(repository, name)
+        if found is not None:
+            return found
+    with _quiet():
+        ask()
+        return _fetch(repository, names, progress)
+
+
+def _names(named: str) -> tuple[str, ...]:
+    if not named:
+        return _USUAL
+    safe = str(Path(named).with_suffix(".safetensors"))
+    return (named,) if named == safe else (safe, named)
+
+
+def kept(repository: str, name: str) -> Path | None:
+    """A file that was fetched before."""
+    from huggingface_hub import try_to_load_from_cache
+
+    found = try_to_load_from_cache(repository, name)
+    return Path(found) if isinstance(found, str) else None
+
+
+def ask() -> None:
+    """Whether the hub answers at all, found out quickly."""
+    from huggingface_hub import constants, get_session
+
+    if constants.is_offline_mode():
+        raise UnreachableError("HF_HUB_OFFLINE is set")
+    try:
+        get_session().head(constants.ENDPOINT, timeout=_ANSWERS_WITHIN)
+    except Exception as error:
+        raise UnreachableError(f"{constants.ENDPOINT} does not answer") from error
+
+
+def _fetch(repository: str, names: tuple[str, ...], progress: Progress) -> Path:
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
+
+    meter: Any = partial(_Meter, progress)
+    for name in names:
+        try:
+            return Path(hf_hub_download(repository, name, tqdm_class=meter))
+        except Cancelled:
+            raise
+        except LocalEntryNotFoundError as error:
+            raise UnreachableError("the connection failed") from error
+        except EntryNotFoundError:
+            continue
+        except Exception as error:
+            raise UnreachableError(first_line(error)) from error
+    raise UnreachableError("the hub has no such file")
+
+
+def first_line(error: Exception) -> str:
+    """Of a foreign message, as it may appear in ours."""
+    line = printable(str(error).strip().partition("\n")[0][:_REASON])
+    return line or type(error).__name__
+
+
+class _Meter:
+    """What the hub's client takes for a progress bar; of how it should look nothing is kept."""
+
+    def __init__(
+        self, progress: Progress, total: float | None = None, initial: float = 0.0, **_: object
+    ) -> None:
+        self.progress, self.total, self.n = progress, total, initial
+
+    def update(self, n: float = 1.0) -> None:
+        self.n += n
+        size = f" of {self.total / _MEGA:,.0f}" if self.total else ""
+        self.progress(0.0, f"fetching the model, once: {self.n / _MEGA:,.0f}{size} MB")
+
+    def set_postfix_str(self, *_: object, **__: object) -> None: ...
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> _Meter:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """The hub's client reports each of its tries; the one sentence at the end says it all."""
+    client = logging.getLogger("huggingface_hub")
+    before = client.level
+    client.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        client.setLevel(before)

@@ -1,0 +1,106 @@
+"""From the name of a model to the model: its weights are found first, and read when needed."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Final
+
+from eap_core.clip import hub
+from eap_core.clip.model import ClipModel
+from eap_core.clip.network import network_of
+from eap_core.clip.recipe import Recipe, recipe_of
+from eap_core.clip.wanted import NoWeightsError, Wanted
+from eap_core.clip.words import tokenizer_of
+from eap_core.errors import DataError, shown
+from eap_core.progress import Progress, silent
+
+_RECIPE: Final = "1"  # counted up whenever the same model comes to mean other numbers
+_HELP: Final = "give a file of weights with --weights FILE"
+_latest: dict[str, ClipModel] = {}  # at most one: it is large, and loading it takes long
+
+
+@dataclass(frozen=True, eq=False)
+class Located:
+    """A model whose weights are here; ``key`` tells it from all others without loading it.
+
+    ``given`` says whether a person named the file, who then wants to know what is wrong with it.
+    """
+
+    recipe: Recipe
+    path: Path
+    given: bool
+    key: str
+
+    @property
+    def in_words(self) -> str:
+        """Which model, and whose weights."""
+        trained = self.recipe.pretrained or "unknown training"
+        weights = f"weights {shown(self.path.name)}" if self.given else f"trained as {trained}"
+        return f"the CLIP model {self.recipe.model}, {weights}"
+
+    def load(self) -> ClipModel:
+        """The model itself, from memory if it was the latest."""
+        if self.key not in _latest:
+            _latest.clear()
+            _latest[self.key] = self._read()
+        return _latest[self.key]
+
+    def _read(self) -> ClipModel:
+        try:
+            network = network_of(self.recipe, self.path)
+        except DataError as error:
+            if self.given:
+                raise
+            remedy = f"delete {self.path} to have it fetched again"
+            raise NoWeightsError(f"{error}, or {remedy}") from error
+        bias = network.body.logit_bias
+        return ClipModel(
+            name=self.recipe.model,
+            key=self.key,
+            scale=float(network.body.logit_scale.detach().exp()),
+            bias=0.0 if bias is None else float(bias.detach()),
+            dimension=int(self.recipe.config["embed_dim"]),
+            network=network.body,
+            prepare=network.prepare,
+            tokenizer=cache(partial(tokenizer_of, self.recipe)),
+        )
+
+
+def load(wanted: Wanted, progress: Progress = silent) -> ClipModel:
+    """The model; a NoWeightsError where its weights cannot be had, else a plain EapError."""
+    return located(wanted, progress).load()
+
+
+def located(wanted: Wanted, progress: Progress = silent) -> Located:
+    """Where the weights are, fetched if they must be; whether they are sound is not known yet."""
+    recipe = recipe_of(wanted)
+    path = wanted.weights or _published(recipe, progress)
+    progress(0.0, "looking at the model's weights")
+    try:
+        with path.open("rb") as file:
+            contents = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise DataError(
+            f"the weights {shown(str(path))} cannot be read ({reason}) — {_HELP} that can"
+        ) from error
+    key = hashlib.sha256("\n".join((_RECIPE, recipe.text, contents)).encode()).hexdigest()
+    return Located(recipe, path, wanted.weights is not None, f"clip-{key}")
+
+
+def _published(recipe: Recipe, progress: Progress) -> Path:
+    name = shown(recipe.model)
+    if recipe.published is None:
+        raise NoWeightsError(f"nobody has published weights of the model {name} — {_HELP}")
+    progress(0.0, "looking for the model's weights")
+    try:
+        return hub.fetched(recipe.published, progress)
+    except hub.UnreachableError as error:
+        raise NoWeightsError(
+            f"the weights of the model {name} are not here and cannot be fetched ({error}) — run "
+            f"{hub.command(recipe.published)} where there is a connection, and give that file "
+            "with --weights FILE"
+        ) from error

@@ -1,0 +1,112 @@
+"""The network behind a model, with its weights, and how a picture is prepared for it.
+
+Only weights are read from a file, never code: safetensors, or what torch reads as weights only.
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from eap_core.clip.recipe import Recipe
+from eap_core.errors import DataError, SettingsError, shown
+
+_FIX = "give a file of the model's weights with --weights FILE"
+_OF_NUMPY = (".npz", ".npy")
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """open_clip's model, ready for use."""
+
+    body: Any
+    prepare: Callable[[Image.Image], Any]
+
+
+def network_of(recipe: Recipe, weights: Path) -> Network:
+    """A DataError that says which of three: the file is damaged, unsafe, or of another model."""
+    import open_clip
+    from open_clip.transform import PreprocessCfg, image_transform_v2
+
+    _check(weights)
+    body = built(recipe)
+    try:
+        with _silent_root():
+            open_clip.load_checkpoint(body, str(weights), strict=True, weights_only=True)
+    except Exception as error:  # whatever it is that does not fit
+        raise DataError(
+            f"{shown(weights.name)} does not hold weights of the model {shown(recipe.model)} but "
+            f"of another — {_FIX}"
+        ) from error
+    body.eval()
+    body.requires_grad_(False)
+    prepare = image_transform_v2(PreprocessCfg(**recipe.preparation), is_train=False)
+    return Network(body, prepare)
+
+
+def built(recipe: Recipe) -> Any:
+    """open_clip's model before it is given weights."""
+    import open_clip
+    import torch
+
+    try:
+        # It starts from chance, which must not move torch's global seed.
+        with torch.random.fork_rng(devices=[]), _silent_root():
+            return open_clip.create_model(
+                recipe.model,
+                load_weights=False,
+                pretrained_text=False,
+                force_quick_gelu=recipe.quick_gelu,
+            )
+    except Exception as error:  # some need packages that others do not
+        raise SettingsError(
+            f"the model {shown(recipe.model)} cannot be built here ({type(error).__name__}: "
+            f"{shown(str(error))}) — choose another with --model"
+        ) from error
+
+
+def _check(weights: Path) -> None:
+    """Refuse what cannot be read as weights, before any of it is used."""
+    import torch
+    from safetensors import safe_open
+
+    try:
+        if weights.suffix == ".safetensors":
+            with safe_open(weights, "pt") as file:
+                file.keys()
+        elif weights.suffix not in _OF_NUMPY:  # numpy itself opens no pickles
+            torch.load(weights, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        raise DataError(
+            f"{shown(weights.name)} is damaged, or holds more than weights, which could do harm "
+            f"and is not opened — {_FIX} in the format safetensors"
+        ) from error
+    except Exception as error:  # a torn file fails in any way
+        raise DataError(
+            f"the weights {shown(weights.name)} are damaged, or are none — {_FIX} that is whole"
+        ) from error
+
+
+@contextmanager
+def _silent_root() -> Iterator[None]:
+    """open_clip logs by the root logger, which would set up logging for the whole program; and what
+    it says of weights, which it is not given here, would mislead."""
+    root, handler = logging.getLogger(), logging.NullHandler()
+    root.addHandler(handler)
+    root.addFilter(_refused)
+    try:
+        yield
+    finally:
+        root.removeFilter(_refused)
+        root.removeHandler(handler)
+
+
+def _refused(_: logging.LogRecord) -> bool:
+    return False

@@ -1,0 +1,159 @@
+"""How a CLIP model sees a project's images in the light of prompts, computed once and kept.
+
+What is kept are the similarities of every image to every pair of texts. Which pair is best follows
+from them in no time, also after further decisions of the reviewers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eap_core.clip import ClipModel, Wanted, located
+from eap_core.clip.model import Vectors
+from eap_core.embed.cache import Cache, key_of
+from eap_core.embed.clip import image_vectors
+from eap_core.errors import DataError, shown
+from eap_core.progress import Progress, silent
+from eap_core.projects.contents import feature_cache, image_source
+from eap_core.projects.durations import stretches
+from eap_core.projects.state import state_of
+from eap_core.prompts import SHIPPED, Template, Views, checked, object_name, views_of
+from eap_core.store import derived, projects, runs
+from eap_core.store.items import items_of
+from eap_core.store.store import Store
+
+_VERSION = 1  # of what is kept; what another version has kept counts as lost
+# What loading a model, reading the prompts and looking at some hundred images take, roughly.
+_SECONDS = (5.0, 3.0, 60.0)
+
+
+@dataclass(frozen=True)
+class PromptPlan:
+    """What is looked for: the object's name, the templates, and the model that looks."""
+
+    object: str
+    templates: tuple[Template, ...] = SHIPPED
+    model: str = Wanted().model
+    weights: Path | None = None
+
+    @property
+    def record(self) -> dict[str, Any]:
+        return {
+            "object": self.object,
+            "templates": [list(template) for template in self.templates],
+            "model": self.model,
+            "weights": str(self.weights) if self.weights else None,
+        }
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> PromptPlan:
+        """Checked again: what a job is given may come from anywhere."""
+        weights = record.get("weights")
+        return cls(
+            object_name(str(record["object"])),
+            checked(record["templates"]),
+            str(record["model"]),
+            Path(weights) if weights else None,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Prompted:
+    """The views of a run's project under a plan; ``state`` is that of the data they are of."""
+
+    plan: PromptPlan
+    views: Views
+    state: str
+
+
+def prompt(store: Store, run_id: str, plan: PromptPlan, progress: Progress = silent) -> None:
+    """Look at all images of the run's project, and keep what is seen with the run."""
+    run = runs.by_id(store, run_id)
+    check_images(store, run.project)
+    state = state_of(store, run.project)  # before looking: what is added meanwhile is another state
+    items = items_of(store, run.project)
+    if not any(item.role == "normal" for item in items):
+        raise DataError("the project has no normals — add some first")
+    loading, reading, looking = stretches(progress, _SECONDS)
+    found = located(Wanted.named(plan.model, plan.weights), loading)
+    loading(0.5, "loading the model")
+    model = found.load()
+    pairs = [template.filled(plan.object) for template in plan.templates]
+    texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+    # Sentences first: a model that has no words is told of before the long work.
+    said = _sentences(model, texts, feature_cache(store), reading)
+    seen = image_vectors(
+        found, [image_source(store, item) for item in items], feature_cache(store), looking
+    )
+    place = {text: i for i, text in enumerate(texts)}
+    normal, anomalous = ([place[pair[side]] for pair in pairs] for side in (0, 1))
+    views = views_of(
+        seen,
+        said[normal],
+        said[anomalous],
+        tuple(item.role for item in items),
+        tuple(item.id for item in items),
+        model.scale,
+    )
+    keep(store, run_id, plan, views, state)
+    progress(1.0, "looking at the images")
+
+
+def prompted(store: Store, run_id: str) -> Prompted | None:
+    """What was seen for a run, of images that are still there; None while nothing was."""
+    arrays = derived.kept(derived.prompts_file(store.home, run_id))
+    if arrays is None or arrays.get("version", np.array(0)) != _VERSION:
+        return None
+    record = json.loads(arrays["record"].tobytes())
+    roles = {item.id: item.role for item in items_of(store, runs.by_id(store, run_id).project)}
+    kept = [i for i, item in enumerate(record["items"]) if item in roles]
+    items = tuple(record["items"][i] for i in kept)
+    views = Views(
+        arrays["differences"][:, kept],
+        tuple(roles[item] for item in items),
+        items,
+        float(arrays["scale"]),
+    )
+    return Prompted(PromptPlan.from_record(record), views, record["state"])
+
+
+def check_images(store: Store, project: str) -> None:
+    """Refuse a project that has nothing to look at."""
+    found = projects.by_id(store, project)
+    if found.kind != "images":
+        raise DataError(
+            f"{shown(found.name)} is a table — prompts are for images, which CLIP can look at"
+        )
+
+
+def _sentences(model: ClipModel, texts: Sequence[str], cache: Cache, progress: Progress) -> Vectors:
+    """A vector for each, from the cache where it was computed before."""
+    found = []
+    for done, text in enumerate(texts):
+        progress(done / len(texts), "reading the prompts")
+        key = key_of("clip text", model.key, text)
+        known = cache.load(key)
+        if known is None:
+            known = (model.texts([text])[0],)
+            cache.store(key, known)
+        found.append(known[0])
+    return np.stack(found)
+
+
+def keep(store: Store, run: str, plan: PromptPlan, views: Views, state: str) -> None:
+    """Keep what was seen with the run, in place of what was seen before."""
+    # Texts as JSON: numpy's own would lose what ends in a zero character.
+    record = json.dumps({**plan.record, "items": views.items, "state": state})
+    arrays = {
+        "differences": views.differences,
+        "scale": np.array(views.scale),
+        "record": np.frombuffer(record.encode(), dtype=np.uint8),
+        "version": np.array(_VERSION),
+    }
+    derived.keep(derived.prompts_file(store.home, run), arrays)

@@ -1,0 +1,222 @@
+"""A model that is built and saved by the test itself, read by the code that reads real ones."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from eap_core.clip import NoWeightsError, Wanted, load, located
+from eap_core.errors import DataError, EapError, SettingsError
+from tests.eap_core.clip import tiny
+
+
+@pytest.fixture(scope="module")
+def wanted(tmp_path_factory: pytest.TempPathFactory) -> Wanted:
+    return tiny.saved(tmp_path_factory.mktemp("model"))
+
+
+def pictures(count: int) -> list[Image.Image]:
+    rng = np.random.default_rng(0)
+    sizes = [(40, 52), (32, 32), (64, 20)]
+    return [
+        Image.fromarray(rng.integers(0, 255, (*sizes[i % 3], 3), dtype=np.uint8))
+        for i in range(count)
+    ]
+
+
+def sentence_of(wanted: Wanted, kind: type[EapError]) -> str:
+    with pytest.raises(kind) as caught:
+        load(wanted)
+    said = str(caught.value)
+    assert "\n" not in said
+    assert " — " in said
+    return said
+
+
+def test_pictures_and_sentences_become_unit_vectors(wanted: Wanted) -> None:
+    model = load(wanted)
+    for found in (model.images(pictures(4)), model.texts(["a photo", "ein „Foto“ {} é", ""])):
+        assert found.dtype == np.float32
+        assert found.shape[1] == model.dimension == 16
+        np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-6)
+    assert model.images([]).shape == model.texts([]).shape == (0, 16)
+    assert model.scale == pytest.approx(1 / 0.07)
+    assert model.bias == 0
+
+
+def test_it_is_what_open_clip_itself_says(wanted: Wanted) -> None:
+    """One batch through open_clip's own functions, without any of ours."""
+    import open_clip
+    import torch
+
+    network, _, prepare = open_clip.create_model_and_transforms(
+        wanted.model, pretrained=str(wanted.weights)
+    )
+    network.eval()
+    words = open_clip.get_tokenizer("ViT-B-32")(["a photo", "a broken bottle"])
+    with torch.inference_mode():
+        stacked = torch.stack([prepare(picture) for picture in pictures(3)])
+        seen = network.encode_image(stacked, normalize=True).numpy()
+        said = network.encode_text(words, normalize=True).numpy()
+    model = load(wanted)
+    np.testing.assert_allclose(model.images(pictures(3)), seen, atol=2e-6)
+    np.testing.assert_allclose(model.texts(["a photo", "a broken bottle"]), said, atol=2e-6)
+
+
+def test_no_bit_depends_on_what_stands_beside(wanted: Wanted) -> None:
+    model, given = load(wanted), pictures(5)
+    together = model.images(given)
+    np.testing.assert_array_equal(together[3:4], model.images(given[3:4]))
+    np.testing.assert_array_equal(together[::-1], model.images(given[::-1]))
+    again = replace(model, name="again").images(given)
+    np.testing.assert_array_equal(together, again)
+
+
+def test_loading_neither_moves_chance_nor_sets_up_logging(wanted: Wanted) -> None:
+    import torch
+
+    root = logging.getLogger()
+    before, handlers, filters = torch.get_rng_state(), list(root.handlers), list(root.filters)
+    tiny.saved(Path(str(wanted.weights)).parent, seed=5)
+    load(replace(wanted, weights=Path(str(wanted.weights)).with_name("tiny-clip-5.safetensors")))
+    assert torch.equal(before, torch.get_rng_state())
+    assert (root.handlers, root.filters) == (handlers, filters)
+
+
+def test_the_key_follows_the_contents(wanted: Wanted, tmp_path: Path) -> None:
+    key = located(wanted).key
+    copy = tmp_path / "copy.safetensors"
+    copy.write_bytes(Path(str(wanted.weights)).read_bytes())
+    assert located(replace(wanted, weights=copy)).key == key
+    assert located(tiny.saved(tmp_path, seed=1)).key != key
+    larger = {"image_size": 64, "layers": 2, "width": 32, "head_width": 16, "patch_size": 8}
+    name = tiny.register(tmp_path, "tiny-clip-of-larger-pictures", vision_cfg=larger)
+    assert located(Wanted(name, weights=copy)).key != key
+
+
+def test_a_file_for_siglip_is_prepared_for_as_the_published_weights_are(tmp_path: Path) -> None:
+    file = tmp_path / "w.safetensors"
+    file.write_bytes(b"any")
+    preparation = located(Wanted(weights=file)).recipe.preparation
+    assert preparation["resize_mode"] == "squash"
+    assert tuple(preparation["mean"]) == (0.5, 0.5, 0.5)
+    assert located(Wanted("ViT-B-32", "openai", file)).recipe.quick_gelu
+    assert not located(Wanted("ViT-B-32", "laion2b_e16", file)).recipe.quick_gelu
+
+
+def test_weights_of_torch_are_read_as_weights_only(wanted: Wanted, tmp_path: Path) -> None:
+    import torch
+
+    file = tmp_path / "weights.pt"
+    torch.save(tiny.state(), file)
+    expected = load(wanted).images(pictures(2))
+    np.testing.assert_array_equal(load(replace(wanted, weights=file)).images(pictures(2)), expected)
+
+
+class _Harm:
+    def __init__(self, target: Path) -> None:
+        self.target = target
+
+    def __reduce__(self) -> Any:
+        return os.system, (f"touch {self.target}",)
+
+
+@pytest.mark.parametrize("name", ["model.pt", "model.bin", "model.safetensors"])
+def test_a_file_that_would_run_a_program_is_refused(
+    name: str, wanted: Wanted, tmp_path: Path
+) -> None:
+    ran, file = tmp_path / "ran", tmp_path / name
+    file.write_bytes(pickle.dumps({"state_dict": _Harm(ran)}))
+    said = sentence_of(replace(wanted, weights=file), DataError)
+    assert "--weights FILE" in said
+    assert name in said
+    assert not ran.exists()
+    pickle.loads(file.read_bytes())
+    assert ran.exists(), "the file was harmless to begin with"
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "model.pt"])
+@pytest.mark.parametrize("damage", ["cut", "empty", "text"])
+def test_a_damaged_file_is_said_to_be(
+    name: str, damage: str, wanted: Wanted, tmp_path: Path
+) -> None:
+    import torch
+
+    file = tmp_path / name
+    if name.endswith(".pt"):
+        torch.save(tiny.state(), file)
+        whole = file.read_bytes()
+    else:
+        whole = Path(str(wanted.weights)).read_bytes()
+    file.write_bytes({"cut": whole[: len(whole) // 2], "empty": b"", "text": b"hello"}[damage])
+    said = sentence_of(replace(wanted, weights=file), DataError)
+    assert "damaged" in said
+    assert "--weights FILE" in said
+
+
+def test_weights_that_are_not_finite_are_told_of(wanted: Wanted, tmp_path: Path) -> None:
+    from safetensors.torch import save_file
+
+    weights = tiny.state()
+    weights["visual.proj"][:] = float("nan")
+    file = tmp_path / "nan.safetensors"
+    save_file(weights, file)
+    with pytest.raises(DataError, match="--weights FILE"):
+        load(replace(wanted, weights=file)).images(pictures(1))
+
+
+def test_weights_of_another_model_are_told_from_damaged_ones(
+    wanted: Wanted, tmp_path: Path
+) -> None:
+    wide = {"image_size": 32, "layers": 3, "width": 64, "head_width": 16, "patch_size": 8}
+    name = tiny.register(tmp_path, "tiny-clip-but-wider", vision_cfg=wide)
+    said = sentence_of(Wanted(name, weights=wanted.weights), DataError)
+    assert "of another" in said
+    assert name in said
+    assert "damaged" not in said
+
+
+def test_weights_of_something_else_altogether(wanted: Wanted, tmp_path: Path) -> None:
+    import torch
+    from safetensors.torch import save_file
+
+    save_file({"weight": torch.zeros(2)}, tmp_path / "other.safetensors")
+    torch.save([torch.zeros(2)], tmp_path / "list.pt")
+    for name in ("other.safetensors", "list.pt"):
+        said = sentence_of(replace(wanted, weights=tmp_path / name), DataError)
+        assert "--weights FILE" in said
+
+
+def test_a_file_that_is_not_there(wanted: Wanted, tmp_path: Path) -> None:
+    for place in (tmp_path / "no.safetensors", tmp_path):
+        assert "cannot be read" in sentence_of(replace(wanted, weights=place), DataError)
+
+
+def test_names_that_are_almost_right_are_suggested() -> None:
+    assert "'ViT-B-16-SigLIP'" in sentence_of(Wanted("vit-b16-siglip"), SettingsError)
+    said = sentence_of(Wanted.named("ViT-B-32:laion2b"), SettingsError)
+    assert "'laion2b_e16'" in said
+    sentence_of(Wanted("../../etc/passwd\x1b[0m"), SettingsError)
+
+
+def test_a_model_that_nobody_has_published(wanted: Wanted) -> None:
+    assert "--weights FILE" in sentence_of(replace(wanted, weights=None), NoWeightsError)
+
+
+def test_a_model_whose_words_are_not_here_still_sees(wanted: Wanted, tmp_path: Path) -> None:
+    words = {"vocab_size": 49408, "width": 32, "heads": 2, "layers": 2}
+    name = tiny.register(
+        tmp_path, "tiny-clip-of-other-words", text_cfg={**words, "hf_tokenizer_name": "no/words"}
+    )
+    model = load(Wanted(name, weights=wanted.weights))
+    np.testing.assert_array_equal(model.images(pictures(2)), load(wanted).images(pictures(2)))
+    with pytest.raises(NoWeightsError, match=r"cannot read sentences here: .* --model ViT-B-32$"):
+        model.texts(["a photo"])

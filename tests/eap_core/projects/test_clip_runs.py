@@ -1,0 +1,191 @@
+"""Runs by CLIP features: of a model that is there, and of one that cannot be had."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from eap_core.cli import app
+from eap_core.clip import NoWeightsError
+from eap_core.errors import DataError, EapError, SettingsError
+from eap_core.export.bundle import bundle
+from eap_core.export.request import Request
+from eap_core.projects.contents import prepared
+from eap_core.projects.given import Given
+from eap_core.projects.intake import take
+from eap_core.projects.plan import Plan
+from eap_core.projects.results import run_frame
+from eap_core.projects.scored import complete_run, score_project
+from eap_core.settings import AUTHORS
+from eap_core.store import projects, runs
+from eap_core.store.store import Store
+from tests.eap_core.clip import tiny
+from tests.eap_core.projects.conftest import archive, picture
+
+_REPOSITORY = Path(__file__).parents[3]
+_SUBSETS = replace(AUTHORS, subsets=3)
+
+
+def tree(folder: Path) -> Path:
+    members = {f"train/good/{i:02d}.png": picture(i) for i in range(12)}
+    members |= {f"test/scratch/{i}.png": picture(100 + i) for i in range(2)}
+    members |= {f"candidates/{i}.png": picture(200 + i) for i in range(5)}
+    return archive(folder / "parts.zip", members)
+
+
+@pytest.fixture
+def project(store: Store, tmp_path: Path) -> str:
+    made = projects.create(store, "parts", "images").id
+    take(store, made, [Given.at(tree(tmp_path))], None)
+    return made
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    wanted = tiny.saved(tmp_path)
+    return Plan(
+        settings=_SUBSETS,
+        features="clip",
+        clip_model=wanted.model,
+        weights=str(wanted.weights),
+    )
+
+
+def test_a_run_records_the_model_and_can_be_completed(
+    store: Store, project: str, plan: Plan
+) -> None:
+    run = score_project(store, project, plan)
+    assert run.settings["features"] == "clip"
+    assert run.settings["clip_model"] == "tiny-clip"
+    model = "image features by the CLIP model tiny-clip, weights 'tiny-clip-0.safetensors'"
+    assert model in run.settings["notes"]
+    assert "open_clip_torch" in run.versions
+    assert np.isfinite(run_frame(store, run.id)["eap"]).all()
+    complete_run(store, run.id, evaluators=("rarity",))
+    assert "rarity" in runs.score_names(store, run.id)
+
+
+def test_columns_are_standardised_as_those_of_tables(
+    store: Store, project: str, plan: Plan
+) -> None:
+    found = prepared(store, project, plan).problem
+    assert found.x_train.shape == (14, 16)
+    np.testing.assert_allclose(found.x_train.mean(axis=0), 0, atol=1e-9)
+    np.testing.assert_allclose(found.x_train.std(axis=0, ddof=1), 1, atol=1e-9)
+
+
+def test_other_weights_are_other_data(
+    store: Store, project: str, plan: Plan, tmp_path: Path
+) -> None:
+    other = replace(plan, weights=str(tiny.saved(tmp_path, seed=1).weights))
+    fingerprints = {prepared(store, project, one).problem.fingerprint for one in (plan, other)}
+    assert len(fingerprints) == 2
+
+
+def test_without_weights_the_usual_features_are_used_and_that_is_said(
+    store: Store, project: str, plan: Plan
+) -> None:
+    run = score_project(store, project, replace(plan, weights=None))
+    assert run.status == "finished"
+    assert run.settings["features"] == "full"
+    (said,) = [note for note in run.settings["notes"] if "CLIP" in note]
+    assert said == (
+        "the usual image features are used instead of CLIP: nobody has published weights of the "
+        "model 'tiny-clip' — give a file of weights with --weights FILE"
+    )
+    (finding,) = [each for each in run.findings if each["code"] == "other-features"]
+    assert (finding["severity"], finding["what"]) == ("warning", said)
+    usual = score_project(store, project, Plan(settings=_SUBSETS))
+    assert run.fingerprint == usual.fingerprint
+    complete_run(store, run.id, evaluators=("rarity",))
+    assert "rarity" in runs.score_names(store, run.id)
+
+
+def test_a_bad_file_that_was_named_is_an_error(store: Store, project: str, plan: Plan) -> None:
+    Path(str(plan.weights)).write_bytes(b"torn")
+    with pytest.raises(DataError, match=r"'tiny-clip-0.safetensors' are damaged"):
+        score_project(store, project, plan)
+    with pytest.raises(DataError, match="cannot be read"):
+        score_project(store, project, replace(plan, weights="/nowhere/at.all"))
+    with pytest.raises(SettingsError, match=r"there is no model 'tiny-clap'.*'tiny-clip'"):
+        score_project(store, project, replace(plan, clip_model="tiny-clap"))
+    assert runs.runs_of(store, project) == []
+
+
+def test_a_run_whose_weights_are_gone_is_not_completed_with_others(
+    store: Store, project: str, plan: Plan
+) -> None:
+    run = score_project(store, project, plan)
+    Path(str(plan.weights)).unlink()
+    with pytest.raises(DataError, match="cannot be read") as caught:
+        complete_run(store, run.id, evaluators=("rarity",))
+    assert not isinstance(caught.value, NoWeightsError)
+    assert "rarity" not in runs.score_names(store, run.id)
+
+
+def test_the_record_of_an_older_run_is_a_plan() -> None:
+    record = {**Plan(features="fast").record}
+    del record["clip_model"], record["weights"]
+    assert Plan.from_record(record) == Plan(features="fast")
+    given = Plan(features="clip", clip_model="ViT-B-32:openai", weights="/a/b.safetensors")
+    assert Plan.from_record(json.loads(json.dumps(given.record))) == given
+    assert given.wanted.pretrained == "openai"
+
+
+def test_a_bundle_does_not_tell_where_the_weights_lay(
+    store: Store, project: str, plan: Plan
+) -> None:
+    score_project(store, project, plan)
+    made = bundle(store, project, Request(format="csv", top=50.0))
+    with zipfile.ZipFile(made.path) as packed:
+        settings = json.loads(packed.read("manifest.json"))["run"]["settings"]
+    assert settings["weights"] == "tiny-clip-0.safetensors"
+    assert settings["features"] == "clip"
+
+
+@pytest.mark.usefixtures("store")
+def test_from_the_command_line(tmp_path: Path) -> None:
+    wanted = tiny.saved(tmp_path)
+    named = ("--model", wanted.model, "--weights", str(wanted.weights), "--subsets", "3")
+    made = CliRunner().invoke(app, ["create", "parts", "--data", str(tree(tmp_path)), *named])
+    assert made.exit_code == 0, made.output
+    assert "note: image features by the CLIP model tiny-clip" in made.output
+    again = CliRunner().invoke(app, ["run", "parts", "--model", "tiny-clip", "--subsets", "3"])
+    assert again.output.count("usual image features are used instead of CLIP") == 1
+    for words, said in (
+        (("--features", "fast", *named), "not 'fast'"),
+        (("--features", "none"), "choose from full, fast, clip"),
+        (("--weights", str(tmp_path / "no")), "--weights FILE"),
+    ):
+        error = CliRunner().invoke(app, ["run", "parts", *words]).exception
+        assert isinstance(error, EapError)
+        assert said in str(error)
+
+
+def test_offline_the_papers_model_is_missed_in_one_sentence(tmp_path: Path) -> None:
+    """As a person meets it: a process of its own, no hub, nothing kept."""
+    done = subprocess.run(
+        [sys.executable, "-m", "eap_core", "create", "parts", "--data", str(tree(tmp_path)),
+         "--features", "clip", "--subsets", "3"],
+        capture_output=True,
+        text=True,
+        cwd=_REPOSITORY,
+        env={**os.environ, "EAP_HOME": str(tmp_path / "home"), "HF_HOME": str(tmp_path / "hub"),
+             "HF_HUB_OFFLINE": "1"},
+        check=True,
+    )  # fmt: skip
+    said = " ".join(done.stderr.split())
+    assert said.count("the usual image features are used instead of CLIP") == 1
+    assert "hf download timm/ViT-B-16-SigLIP open_clip_model.safetensors" in said
+    assert "--weights FILE" in said
+    assert "Traceback" not in said
+    assert "5 candidates scored" in done.stdout

@@ -1,0 +1,110 @@
+"""What is seen is kept with the run, and every selection is reported on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+import numpy as np
+import pytest
+
+from eap_core.errors import DataError
+from eap_core.projects.prompt_report import NO_TEST, NONE_ACCEPTED, Report, accepted_items, report
+from eap_core.projects.prompting import PromptPlan, check_images, prompted
+from eap_core.projects.results import run_frame
+from eap_core.prompts import rank_pairs
+from eap_core.ranking import best_first
+from eap_core.review import Decision, fold
+from eap_core.store import derived, projects
+from eap_core.store.items import items_of, remove_upload, uploads_of
+from eap_core.store.projects import Project
+from eap_core.store.store import Store
+from tests.eap_core.prompts.pictures import PLAN, look, scored_project
+
+
+@pytest.fixture
+def project(store: Store, tmp_path: Path) -> Project:
+    return scored_project(store, tmp_path)
+
+
+def reported(store: Store, project: Project, *accepted: str) -> Report:
+    assert project.current_run is not None
+    seen = prompted(store, project.current_run)
+    assert seen is not None
+    log = [Decision(str(uuid4()), item, "accept", "Ada", seq=1) for item in accepted]
+    log.append(Decision(str(uuid4()), "another", "reject", "Ada", seq=2))
+    return report(seen, run_frame(store, project.current_run), accepted_items(fold(log)))
+
+
+def test_all_selections_side_by_side(store: Store, project: Project) -> None:
+    assert project.current_run is not None
+    assert prompted(store, project.current_run) is None
+    views = look(store, project)
+    accepted = items_of(store, project.id, "candidate")[5].id
+    found = reported(store, project, accepted)
+    assert list(found.named) == ["eap", "accepted", "rarity", "random", "known", "oracle"]
+    assert [len(c.selection.rows) for c in found.choices] == [3, 1, 3, 3, 2, 6]
+    assert [views.items[i] for i in found.named["accepted"].selection.rows] == [accepted]
+    table = run_frame(store, project.current_run)
+    assert [views.items[i] for i in found.named["eap"].selection.rows] == list(table["item"][:3])
+    best = best_first(table["rarity"].to_numpy(float), table["id"].tolist())[:3]
+    assert [views.items[i] for i in found.named["rarity"].selection.rows] == [
+        table["item"][i] for i in best
+    ]
+    assert {views.roles[i] for i in found.named["oracle"].selection.rows} == {
+        "anomaly",
+        "test_anomaly",
+    }
+    assert all(c.best.pair == 0 and c.best.test_auc == 1.0 for c in found.choices)
+    assert found.choices[0].ranking == tuple(rank_pairs(views, views.rows(list(table["item"][:3]))))
+    assert found.notes == ()
+
+
+def test_what_is_kept_comes_back(store: Store, project: Project) -> None:
+    views = look(store, project)
+    assert project.current_run is not None
+    seen = prompted(store, project.current_run)
+    assert seen is not None
+    assert seen.plan == PLAN
+    assert (seen.views.items, seen.views.roles) == (views.items, views.roles)
+    np.testing.assert_array_equal(seen.views.differences, views.differences)
+    path = derived.prompts_file(store.home, project.current_run)
+    assert path in derived.files_of_run(store.home, project.current_run, "none")
+    data = bytearray(path.read_bytes())
+    data[200] ^= 1
+    path.write_bytes(data)
+    assert prompted(store, project.current_run) is None  # damage counts as absent
+
+
+def test_images_that_were_removed_count_no_more(store: Store, project: Project) -> None:
+    look(store, project)
+    (upload,) = [u for u in uploads_of(store, project.id) if u.name == "test_anomaly.zip"]
+    remove_upload(store, project.id, upload.id)
+    found = reported(store, project)
+    assert found.notes == (NO_TEST, NONE_ACCEPTED)
+    assert "oracle" not in found.named
+    assert all(c.best.test_auc is None for c in found.choices)
+    record = found.record
+    assert record["selections"][0]["pairs"][0] == {
+        "normal": "{}",
+        "anomalous": "damaged {}",
+        "selection_auc": 1.0,
+        "test_auc": None,
+    }
+    frame = found.frame()
+    assert len(frame) == len(found.choices) * len(PLAN.templates)
+    assert list(frame["place"][:4]) == [1, 2, 3, 4]
+
+
+def test_a_plan_survives_its_record() -> None:
+    plan = replace(PLAN, object='a "{}" ünd {0}', weights=Path("w.safetensors"))
+    assert PromptPlan.from_record(plan.record) == plan
+    with pytest.raises(DataError, match="row 1"):
+        PromptPlan.from_record({**plan.record, "templates": [["a", "b"]]})
+
+
+def test_a_table_is_refused_in_a_sentence(store: Store) -> None:
+    table = projects.create(store, "rows", "table")
+    with pytest.raises(DataError, match="'rows' is a table — prompts are for images"):
+        check_images(store, table.id)

@@ -1,0 +1,261 @@
+"""The prompts page: empty, tables, no weights, own pairs, results, no test set, removed images."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import TextInput
+
+from eap_core.projects.given import Given, Target
+from eap_core.projects.intake import take
+from eap_core.projects.plan import Plan
+from eap_core.projects.prompting import keep, prompted
+from eap_core.projects.results import run_frame
+from eap_core.projects.scored import score_project
+from eap_core.prompts import SHIPPED, Views
+from eap_core.review import Decision
+from eap_core.settings import Settings
+from eap_core.store import decisions, projects
+from eap_core.store import jobs as rows
+from eap_core.store.items import remove_upload, uploads_of
+from eap_core.store.jobs import Job
+from eap_core.store.opening import open_store
+from eap_core.store.projects import Project
+from eap_core.store.store import Store
+from tests.eap_core.projects.conftest import table_text
+from tests.eap_core.prompts.pictures import PLAN, look, scored_project
+from tests.pages.conftest import links, until, visit
+
+PAGE = "pages/prompts.py"
+
+
+@pytest.fixture(scope="module")
+def weaves_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("weaves")
+    opened = open_store(folder / "home")
+    scored_project(opened, folder)
+    opened.close()
+    return folder / "home"
+
+
+@pytest.fixture
+def store(weaves_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    shutil.copytree(weaves_home, tmp_path / "home")
+    monkeypatch.delenv("EAP_STORE", raising=False)
+    monkeypatch.delenv("EAP_ROOTS", raising=False)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")  # for the worker, which is another process
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
+    monkeypatch.setenv("EAP_HOME", str(tmp_path / "home"))
+    st.cache_resource.clear()
+    opened = open_store()
+    yield opened
+    opened.close()
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def project(store: Store) -> Project:
+    return projects.find(store, "weaves")
+
+
+def said(app: AppTest) -> str:
+    everything = (*app.markdown, *app.caption, *app.info, *app.success, *app.error, *app.warning)
+    return " ".join(element.value for element in everything).replace("\\", "")
+
+
+def tables(app: AppTest) -> list[list[list[object]]]:
+    """The pairs, and the selections; the templates are a table, too, and come first."""
+    return [one.value.to_numpy().tolist() for one in app.dataframe][1:]
+
+
+def field(app: AppTest, label: str) -> TextInput:
+    return next(one for one in app.text_input if one.label.startswith(label))
+
+
+def started(store: Store, project: Project) -> list[Job]:
+    return [job for job in rows.recent(store, project.id) if job.kind == "prompts"]
+
+
+def failed(store: Store, project: Project, app: AppTest) -> AppTest:
+    """The page as soon as its work has failed."""
+    return until(app, lambda _: started(store, project)[0].status == "failed").run()
+
+
+def test_without_scores_it_says_what_is_missing(store: Store) -> None:
+    for project in (None, projects.create(store, "new", "images").id):
+        app = visit(PAGE, project)
+        assert not app.exception
+        assert "first" in app.info[0].value
+
+
+def test_a_table_is_told_in_one_sentence(store: Store, tmp_path: Path) -> None:
+    project = projects.create(store, "rows", "table").id
+    roles: tuple[tuple[Target, int], ...] = (("normal", 30), ("anomaly", 3), ("candidate", 6))
+    for i, (role, count) in enumerate(roles):
+        (tmp_path / f"{role}.csv").write_text(table_text(count, i))
+        take(store, project, [Given.at(tmp_path / f"{role}.csv")], role)
+    score_project(store, project, Plan(settings=Settings(subsets=2)))
+    app = visit(PAGE, project)
+    assert not app.exception
+    assert "This project is a table: prompts are for images" in said(app)
+    assert not any(one.key == "prompts.start" for one in app.button)
+
+
+def test_nothing_looked_at_yet(project: Project) -> None:
+    app = visit(PAGE, project.id)
+    assert not app.exception
+    assert field(app, "What do the images show?").value == ""
+    assert len(app.data_editor[0].value) == 27
+    assert not app.selectbox
+    assert "--weights FILE" in app.code[0].value
+    assert "Download these pairs (CSV)" in links(app)
+
+
+def test_without_a_name_it_says_so_and_starts_nothing(store: Store, project: Project) -> None:
+    app = visit(PAGE, project.id)
+    app.button(key="prompts.start").click().run()
+    assert "the object has no name" in said(app)
+    assert not started(store, project)
+
+
+def test_without_weights_it_says_so_and_shows_the_way(store: Store, project: Project) -> None:
+    app = visit(PAGE, project.id)
+    field(app, "What").set_value('glass "b{}ttle"').run()
+    app.button(key="prompts.start").click().run()
+    failed(store, project, app)
+    assert not app.exception
+    (error,) = app.error
+    assert "cannot be fetched" in error.value.replace("\\", "")
+    assert "HF_HUB_OFFLINE" in error.value.replace("\\", "")
+    assert app.code[0].value == (
+        "python -m eap_core prompts weaves --object 'glass \"b{}ttle\"' "
+        "--model ViT-B-16-SigLIP --weights FILE"
+    )
+    other = visit("pages/compare.py", project.id)  # the rest of the app works
+    assert not other.exception
+    assert not other.error
+
+
+def test_a_file_of_weights_must_lie_below_an_opened_folder(
+    store: Store, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open" / "w.safetensors").write_bytes(b"no weights")
+    (tmp_path / "secret").write_bytes(b"")
+    monkeypatch.setenv("EAP_ROOTS", str(tmp_path / "open"))
+    app = visit(PAGE, project.id)
+    field(app, "What").set_value("weave")
+    field(app, "File with the model").set_value(str(tmp_path / "secret")).run()
+    app.button(key="prompts.start").click().run()
+    assert "is not below a folder opened for import" in said(app)
+    assert not started(store, project)
+    field(app, "File with the model").set_value(str(tmp_path / "open" / "w.safetensors"))
+    field(app, "CLIP model").set_value("ViT-B-32")
+    app.run()
+    app.button(key="prompts.start").click().run()
+    failed(store, project, app)
+    assert "w.safetensors" in said(app)
+
+
+def test_own_pairs_come_from_a_file(store: Store, project: Project) -> None:
+    app = visit(PAGE, project.id)
+    app.file_uploader(key="prompts.file").set_value(
+        ("own.csv", b"normal,anomalous\nfine {},torn {}\ngood,bad\n", "text/csv")
+    )
+    next(b for b in app.button if b.label == "Use this file").click().run()
+    assert "templates in 'own.csv' cannot be used: line 3 has no {} where" in said(app)
+    assert len(app.data_editor[0].value) == 27
+    app.file_uploader(key="prompts.file").set_value(
+        ("own.csv", b"normal,anomalous\nfine {},torn {}\n", "text/csv")
+    )
+    next(b for b in app.button if b.label == "Use this file").click().run()
+    assert not app.exception
+    assert app.data_editor[0].value.to_numpy().tolist() == [["fine {}", "torn {}"]]
+    field(app, "What").set_value("weave").run()
+    app.button(key="prompts.start").click().run()
+    assert started(store, project)[0].arguments["templates"] == [["fine {}", "torn {}"]]
+    failed(store, project, app)
+    next(b for b in app.button if b.label == "Back to the paper's 27").click().run()
+    assert app.data_editor[0].value.to_numpy().tolist() == [list(pair) for pair in SHIPPED]
+
+
+def test_what_was_found(store: Store, project: Project) -> None:
+    look(store, project)
+    assert project.current_run is not None
+    item = run_frame(store, project.current_run)["item"].iloc[-1]
+    decisions.append(store, project.id, [Decision("u1", item, "accept", "Ada")])
+    app = visit(PAGE, project.id)
+    assert not app.exception
+    assert field(app, "What").value == "weave"
+    words = said(app)
+    assert "**weave** against **damaged weave** is the best of 4 pairs" in words
+    assert "**100.0%** on the test images" in words
+    assert app.selectbox(key="prompts.by").options == [
+        "Best third by EAP",
+        "Accepted in the review",
+        "Best third by Rarity",
+        "A third at random",
+        "Known real anomalies",
+        "All real anomalies, test included",
+    ]
+    pairs, chosen = tables(app)
+    assert pairs[0] == [100.0, 100.0, "weave", "damaged weave"]
+    assert len(pairs) == 4
+    assert [row[0] for row in chosen][:2] == ["Best third by EAP (3)", "Accepted in the review (1)"]
+    assert all(row[2] == 100.0 for row in chosen)
+    assert "None of the 8 test images." in words
+    assert "Download all pairs of all selections (CSV)" in links(app)
+    app.selectbox(key="prompts.by").set_value("known").run()
+    assert not app.exception
+    assert "among the 2 chosen images" in said(app)
+
+
+def test_mistakes_are_shown_worst_first(store: Store, project: Project) -> None:
+    views = look(store, project)
+    wrong = views.differences.copy()
+    row = {item: i for i, item in enumerate(views.items)}
+    tests = [item for item, role in zip(views.items, views.roles, strict=True)
+             if role == "test_anomaly"]  # fmt: skip
+    wrong[0, row[tests[1]]], wrong[0, row[tests[2]]] = -0.4, -0.9
+    assert project.current_run is not None
+    before = prompted(store, project.current_run)
+    assert before is not None
+    keep(store, project.current_run, PLAN, Views(wrong, views.roles, views.items, 10.0),
+         before.state)  # fmt: skip
+    app = visit(PAGE, project.id)
+    assert not app.exception
+    assert "2 of the 8 test images, the worst first: 2 missed anomalies and 0 false alarms" in (
+        said(app)
+    )
+    captions = [picture.proto.imgs[0].caption for picture in app.image]
+    assert [caption.partition(":")[0] for caption in captions] == [
+        "Missed anomaly, 0.0% anomalous",
+        "Missed anomaly, 1.8% anomalous",
+    ]
+
+
+def test_without_a_test_set_it_says_so(store: Store, project: Project) -> None:
+    look(store, project)
+    for upload in uploads_of(store, project.id):
+        if upload.name.startswith("test_"):
+            remove_upload(store, project.id, upload.id)
+    app = visit(PAGE, project.id)
+    assert not app.exception
+    assert "There are no test images of both kinds" in said(app)
+    assert "Files were added or removed" in said(app)
+    assert "images it was chosen by" in said(app)
+    assert [len(rows[0]) for rows in tables(app)] == [3, 3]  # no column of the test
+
+
+def test_candidates_that_are_all_gone(store: Store, project: Project) -> None:
+    look(store, project)
+    (upload,) = [u for u in uploads_of(store, project.id) if u.name == "candidate.zip"]
+    remove_upload(store, project.id, upload.id)
+    app = visit(PAGE, project.id)
+    assert not app.exception
+    assert "None of the scored candidates" in said(app)

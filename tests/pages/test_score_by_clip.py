@@ -1,0 +1,81 @@
+"""Choosing CLIP features on the score page, with and without a way to have them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from eap_core.projects.given import Given
+from eap_core.projects.intake import take
+from eap_core.store import projects, runs
+from eap_core.store.projects import Project
+from eap_core.store.store import Store
+from tests.eap_core.projects.conftest import archive, picture
+from tests.pages.conftest import until, visit
+
+
+@pytest.fixture
+def parts(store: Store, tmp_path: Path) -> Project:
+    members = {f"train/good/{i}.png": picture(i) for i in range(9)}
+    members |= {f"candidates/{i}.png": picture(50 + i) for i in range(3)}
+    project = projects.create(store, "parts; rm *", "images")
+    take(store, project.id, [Given.at(archive(tmp_path / "parts.zip", members))], None)
+    return project
+
+
+def by_clip(project: Project) -> AppTest:
+    app = visit("pages/score.py", project.id)
+    app.multiselect[0].set_value([])
+    next(c for c in app.segmented_control if c.label == "Thoroughness").set_value(0)
+    next(c for c in app.segmented_control if c.label == "Image features").set_value("clip")
+    return app.run()
+
+
+def field(app: AppTest, start: str) -> list[str | None]:
+    return [each.value for each in app.text_input if each.label.startswith(start)]
+
+
+def test_the_model_and_the_way_round_are_shown(
+    parts: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("EAP_ROOTS", raising=False)
+    app = by_clip(parts)
+    assert not app.exception
+    assert field(app, "CLIP model") == ["ViT-B-16-SigLIP"]
+    assert not field(app, "File with the model's weights")
+    assert [each.value for each in app.code] == [
+        "python -m eap_core run 'parts; rm *' --model ViT-B-16-SigLIP --weights FILE"
+    ]
+    words = " ".join(each.value for each in app.caption).replace("\\", "")
+    assert "image features by ViT-B-16-SigLIP" in words
+
+
+def test_a_file_is_taken_only_from_an_opened_folder(
+    store: Store, parts: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "open").mkdir()
+    monkeypatch.setenv("EAP_ROOTS", str(tmp_path / "open"))
+    app = by_clip(parts)
+    file = next(each for each in app.text_input if each.label.startswith("File with the model"))
+    file.set_value("/etc/passwd").run()
+    assert "is not below a folder opened for import" in app.error[0].value
+    assert not [b for b in app.button if b.label == "Score the candidates"]
+    assert runs.runs_of(store, parts.id) == []
+
+
+def test_without_a_connection_the_run_says_what_it_used(
+    store: Store, parts: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    app = by_clip(parts)
+    next(b for b in app.button if b.label == "Score the candidates").click().run()
+    until(app, lambda a: any(b.label == "Score again" for b in a.button), 180)
+    assert not app.exception
+    (warned,) = [each.value for each in app.warning if "instead of CLIP" in each.value]
+    assert "HF" in warned
+    assert "weights FILE" in warned.replace("\\", "")
+    (run,) = runs.runs_of(store, parts.id)
+    assert (run.status, run.settings["features"]) == ("finished", "full")

@@ -1,0 +1,24 @@
+"""Selections and pairs of prompts in words."""
+
+from __future__ import annotations
+
+from eap_core.prompts import Template
+from ui import methods
+
+_WORDS = {
+    "accepted": "Accepted in the review",
+    "known": "Known real anomalies",
+    "oracle": "All real anomalies, test included",
+    "random": "A third at random",
+}
+
+
+def selection_words(name: str) -> str:
+    """A selection as a person would call it."""
+    return _WORDS.get(name) or f"Best third by {methods.WORDS[name]}"
+
+
+def pair_words(template: Template, name: str) -> str:
+    """Both descriptions of the object on one line."""
+    normal, anomalous = template.filled(name)
+    return f"{normal} | {anomalous}"

@@ -97,6 +97,12 @@ def plan_options(
     ] = None,
     model: ModelName = None,
     weights: Weights = None,
+    int8: Annotated[
+        bool,
+        typer.Option(
+            "--int8", help="CLIP in 8 bits, in about half the time, where it keeps the ranking."
+        ),
+    ] = False,
     assumed_rate: Annotated[
         float | None,
         typer.Option(help="Share of anomalies to assume where no real ones are given."),
@@ -104,17 +110,18 @@ def plan_options(
     seed: Seed = 0,
 ) -> Plan:
     names = evaluator_names([name.strip() for name in evaluators.split(",") if name.strip()])
-    wanted = "clip" if model or weights else Plan.features
+    wanted = "clip" if model or weights or int8 else Plan.features
     if features is not None and features != wanted == "clip":
         raise SettingsError(
-            f"--model and --weights are for the features clip, not {shown(features)} — leave "
-            "them out, or --features"
+            f"--model, --weights and --int8 are for the features clip, not {shown(features)} — "
+            "leave them out, or --features"
         )
     return Plan(
         evaluators=names,
         features=features or wanted,
         clip_model=model or Plan.clip_model,
         weights=str(weights.expanduser().resolve()) if weights else None,
+        int8=int8,
         assumed_rate=assumed_rate,
         seed=seed,
     )

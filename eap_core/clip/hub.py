@@ -27,10 +27,18 @@ class UnreachableError(Exception):
     """Why a file can be had neither here nor there, in a few words."""
 
 
-def command(published: str) -> str:
-    """What fetches the file by hand, and prints where it is."""
+def weights_command(published: str) -> tuple[str, str]:
+    """What fetches the weights by hand into a folder, with the words beside; and the file there."""
     repository, named = os.path.split(published)
-    return f"hf download {repository} {named or _USUAL[0]}"
+    folder = repository.rpartition("/")[2]
+    files = named or '--include "*.json" --include "*.safetensors"'
+    name = named or _USUAL[0]
+    return f"hf download {repository} {files} --local-dir {folder}", f"{folder}/{name}"
+
+
+def words_command(repository: str) -> str:
+    """What fetches a model's words by hand."""
+    return f'hf download {repository} --include "*.json" --include "*.model" --local-dir FOLDER'
 
 
 def fetched(published: str, progress: Progress) -> Path:

@@ -19,7 +19,9 @@ from eap_core.progress import Progress, silent
 
 _RECIPE: Final = "1"  # counted up whenever the same model comes to mean other numbers
 _HELP: Final = "give a file of weights with --weights FILE"
-_latest: dict[str, ClipModel] = {}  # at most one: it is large, and loading it takes long
+_latest: dict[
+    tuple[str, Path], ClipModel
+] = {}  # at most one: it is large, and loading it takes long
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +45,11 @@ class Located:
 
     def load(self) -> ClipModel:
         """The model itself, from memory if it was the latest."""
-        if self.key not in _latest:
+        place = self.key, self.path  # of equal weights some may have words beside them
+        if place not in _latest:
             _latest.clear()
-            _latest[self.key] = self._read()
-        return _latest[self.key]
+            _latest[place] = self._read()
+        return _latest[place]
 
     def _read(self) -> ClipModel:
         try:
@@ -57,6 +60,7 @@ class Located:
             remedy = f"delete {self.path} to have it fetched again"
             raise NoWeightsError(f"{error}, or {remedy}") from error
         bias = network.body.logit_bias
+        beside = self.path.parent if self.given else None
         return ClipModel(
             name=self.recipe.model,
             key=self.key,
@@ -65,7 +69,7 @@ class Located:
             dimension=int(self.recipe.config["embed_dim"]),
             network=network.body,
             prepare=network.prepare,
-            tokenizer=cache(partial(tokenizer_of, self.recipe)),
+            tokenizer=cache(partial(tokenizer_of, self.recipe, beside)),
         )
 
 
@@ -99,8 +103,8 @@ def _published(recipe: Recipe, progress: Progress) -> Path:
     try:
         return hub.fetched(recipe.published, progress)
     except hub.UnreachableError as error:
+        command, file = hub.weights_command(recipe.published)
         raise NoWeightsError(
             f"the weights of the model {name} are not here and cannot be fetched ({error}) — run "
-            f"{hub.command(recipe.published)} where there is a connection, and give that file "
-            "with --weights FILE"
+            f"{command} where there is a connection, and give --weights {file}"
         ) from error

@@ -1,7 +1,12 @@
-"""How a model cuts sentences into words: by a list inside open_clip, or by files of the hub."""
+"""How a model cuts sentences into words: by a list inside open_clip, or by files of the hub.
+
+Such files may also lie beside a file of weights, so that both can be carried to a machine that has
+no connection.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from eap_core.clip import hub
@@ -11,32 +16,42 @@ from eap_core.errors import shown
 
 _BUNDLED = "ViT-B-32"  # the best known of the models whose words come with open_clip
 _FIRST_FILE = "tokenizer_config.json"
+_USUAL_LENGTH = 77  # open_clip's own, where a model says nothing
 
 
-def tokenizer_of(recipe: Recipe) -> Any:
-    """What open_clip makes tokens with; a NoWeightsError where it lacks what that needs."""
+def tokenizer_of(recipe: Recipe, beside: Path | None = None) -> Any:
+    """What open_clip makes tokens with; a NoWeightsError where it lacks what that needs.
+
+    ``beside`` is the folder of the weights that a person has given.
+    """
     import open_clip
+    from open_clip.tokenizer import HFTokenizer
 
-    source = recipe.config["text_cfg"].get("hf_tokenizer_name")
-    remedy = f"run hf download {source} where there is a connection"
-    try:
-        if source:
-            import transformers  # type: ignore[import-not-found]  # noqa: F401
-
-            if hub.kept(source, _FIRST_FILE) is None:
-                hub.ask()
+    text = recipe.config["text_cfg"]
+    source = text.get("hf_tokenizer_name")
+    if not source:
         return open_clip.get_tokenizer(recipe.model)
-    except ImportError as error:
-        what = "the package transformers is not installed"
-        raise _missing(recipe, what, "run pip install transformers") from error
+    here = beside is not None and (beside / _FIRST_FILE).is_file()
+    try:
+        if not here and hub.kept(source, _FIRST_FILE) is None:
+            hub.ask()
+        return HFTokenizer(
+            str(beside) if here else source,
+            context_length=text.get("context_length", _USUAL_LENGTH),
+            tokenizer_mode=text.get("tokenizer_mode"),
+            trust_remote_code=False,  # or its code would be offered to run
+            **text.get("tokenizer_kwargs", {}),
+        )
     except hub.UnreachableError as error:
-        raise _missing(recipe, str(error), remedy) from error
-    except Exception as error:
-        raise _missing(recipe, hub.first_line(error), remedy) from error
+        raise _missing(recipe, str(error), source) from error
+    except Exception as error:  # whatever it is that such files lack
+        raise _missing(recipe, hub.first_line(error), source) from error
 
 
-def _missing(recipe: Recipe, reason: str, remedy: str) -> NoWeightsError:
+def _missing(recipe: Recipe, reason: str, source: str) -> NoWeightsError:
     return NoWeightsError(
-        f"the model {shown(recipe.model)} cannot read sentences here: {reason} — {remedy}, or "
-        f"choose a model whose words come with the program, such as --model {_BUNDLED}"
+        f"the model {shown(recipe.model)} cannot read sentences here: {reason} — run "
+        f"{hub.words_command(source)} where there is a connection, FOLDER being that of the file "
+        f"for --weights, or choose a model whose words come with the program, such as --model "
+        f"{_BUNDLED}"
     )

@@ -156,7 +156,9 @@ def _embedder(plan: Plan) -> Embedder:
             f"there are no image features {shown(plan.features)} — choose from "
             f"{', '.join(EMBEDDERS)}"
         )
-    return replace(found, wanted=plan.wanted) if isinstance(found, Clip) else found
+    if isinstance(found, Clip):
+        return replace(found, wanted=plan.wanted, int8=plan.int8)
+    return found
 
 
 def _by_parts(

@@ -19,8 +19,8 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "pyod", "pillow", "torch", "open_
 class Plan:
     """Evaluators beside EAP, the settings of the evidence, and how images become numbers.
 
-    ``clip_model`` and ``weights``, a file to read instead of the published ones, are for the
-    features "clip" only.
+    ``clip_model``, ``weights``, a file to read instead of the published ones, and ``int8``, to look
+    in 8 bits, are for the features "clip" only.
     """
 
     evaluators: tuple[str, ...] = ("eap",)
@@ -31,6 +31,7 @@ class Plan:
     features: str = "full"
     clip_model: str = Wanted().model
     weights: str | None = None
+    int8: bool = False
 
     @property
     def belief(self) -> Prior | None:

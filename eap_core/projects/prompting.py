@@ -16,8 +16,7 @@ import numpy as np
 
 from eap_core.clip import ClipModel, Wanted, located
 from eap_core.clip.model import Vectors
-from eap_core.embed.cache import Cache, key_of
-from eap_core.embed.clip import image_vectors
+from eap_core.embed.clip_vectors import image_vectors
 from eap_core.errors import DataError, shown
 from eap_core.progress import Progress, silent
 from eap_core.projects.contents import feature_cache, image_source
@@ -87,7 +86,7 @@ def prompt(store: Store, run_id: str, plan: PromptPlan, progress: Progress = sil
     pairs = [template.filled(plan.object) for template in plan.templates]
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
     # Sentences first: a model that has no words is told of before the long work.
-    said = _sentences(model, texts, feature_cache(store), reading)
+    said = _sentences(model, texts, reading)
     seen = image_vectors(
         found, [image_source(store, item) for item in items], feature_cache(store), looking
     )
@@ -132,17 +131,12 @@ def check_images(store: Store, project: str) -> None:
         )
 
 
-def _sentences(model: ClipModel, texts: Sequence[str], cache: Cache, progress: Progress) -> Vectors:
-    """A vector for each, from the cache where it was computed before."""
+def _sentences(model: ClipModel, texts: Sequence[str], progress: Progress) -> Vectors:
+    """A vector for each, told one by one."""
     found = []
     for done, text in enumerate(texts):
-        progress(done / len(texts), "reading the prompts")
-        key = key_of("clip text", model.key, text)
-        known = cache.load(key)
-        if known is None:
-            known = (model.texts([text])[0],)
-            cache.store(key, known)
-        found.append(known[0])
+        progress(done / len(texts), f"reading prompt {done + 1:,} of {len(texts):,}")
+        found.append(model.texts([text])[0])
     return np.stack(found)
 
 

@@ -56,9 +56,14 @@ def state(name: str = NAME, seed: int = 0) -> dict[str, Any]:
 
 def saved(folder: Path, name: str = NAME, seed: int = 0) -> Wanted:
     """A model of random weights in a file of its own, as one would ask for it."""
+    register(folder, name)
+    return weights_of(folder, name, seed)
+
+
+def weights_of(folder: Path, name: str, seed: int = 0) -> Wanted:
+    """Random weights of a model that open_clip knows, in a file."""
     from safetensors.torch import save_file
 
-    register(folder, name)
     path = folder / f"{name}-{seed}.safetensors"
     save_file(state(name, seed), path)
     return Wanted(name, weights=path)

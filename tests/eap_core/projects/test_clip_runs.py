@@ -185,7 +185,26 @@ def test_offline_the_papers_model_is_missed_in_one_sentence(tmp_path: Path) -> N
     )  # fmt: skip
     said = " ".join(done.stderr.split())
     assert said.count("the usual image features are used instead of CLIP") == 1
-    assert "hf download timm/ViT-B-16-SigLIP open_clip_model.safetensors" in said
-    assert "--weights FILE" in said
+    assert 'run hf download timm/ViT-B-16-SigLIP --include "*.json" --include' in said
+    assert "give --weights ViT-B-16-SigLIP/open_clip_model.safetensors" in said
     assert "Traceback" not in said
     assert "5 candidates scored" in done.stdout
+
+
+def test_a_run_in_8_bits_says_that_it_kept_the_ranking(
+    store: Store, project: str, plan: Plan
+) -> None:
+    whole = run_frame(store, score_project(store, project, plan).id)
+    run = score_project(store, project, replace(plan, int8=True))
+    assert run.settings["int8"] is True
+    (said,) = (note for note in run.settings["notes"] if "bits" in note)
+    assert said.startswith("looked at in 8 bits, which keep the ranking: on 12 normals")
+    eight = run_frame(store, run.id)
+    assert set(eight["item"]) == set(whole["item"])
+    assert not np.array_equal(eight["eap"], whole["eap"])
+
+
+def test_8_bits_are_for_clip_only() -> None:
+    told = CliRunner().invoke(app, ["run", "parts", "--features", "fast", "--int8"])
+    assert told.exit_code != 0
+    assert "--int8 are for the features clip, not 'fast'" in str(told.exception)

@@ -1,0 +1,130 @@
+"""Words that are no part of open_clip: files as the hub has them, made by the test itself."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eap_core.clip import NoWeightsError, Wanted, load, located
+from eap_core.clip.hub import weights_command, words_command
+from tests.eap_core.clip import tiny
+from tests.eap_core.clip.hub_server import hub
+
+SENTENCES = ["a photo of a broken bottle", "eine „Flasche“ {}", "bottle"]
+LENGTH = 12
+TEXT = {"context_length": LENGTH, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 2}
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A folder as one carries it to a machine without a connection."""
+
+    wanted: Wanted
+    tokenizer: Path
+
+
+@pytest.fixture(scope="module")
+def carried(tmp_path_factory: pytest.TempPathFactory) -> Carried:
+    """Weights of a model that asks for words of its own, and these words beside them."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+    folder = tmp_path_factory.mktemp("carried")
+    words = Tokenizer(models.Unigram())
+    words.pre_tokenizer = pre_tokenizers.Metaspace()
+    trainer = trainers.UnigramTrainer(
+        vocab_size=60, special_tokens=["<pad>", "</s>", "<unk>"], unk_token="<unk>"
+    )
+    words.train_from_iterator([*SENTENCES, "normal photo bottle broken of a"] * 5, trainer)
+    words.save(str(folder / "tokenizer.json"))
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", "pad_token": "<pad>"})
+    )
+    name = tiny.register(
+        folder,
+        "tiny-clip-of-own-words",
+        text_cfg={**TEXT, "hf_tokenizer_name": "nobody/words", "tokenizer_kwargs": {}},
+    )
+    made = tiny.weights_of(folder, name)
+    return Carried(made, folder / "tokenizer.json")
+
+
+def test_words_beside_the_weights_need_no_hub(
+    carried: Carried, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against the tokens of the file itself, padded by hand."""
+    import torch
+    from tokenizers import Tokenizer
+
+    monkeypatch.setattr("eap_core.clip.hub.ask", lambda: pytest.fail("the hub was asked"))
+    model = load(carried.wanted)
+    words = Tokenizer.from_file(str(carried.tokenizer))
+    rows = [words.encode(sentence).ids[:LENGTH] for sentence in SENTENCES]
+    tokens = torch.tensor([row + [0] * (LENGTH - len(row)) for row in rows])
+    with torch.inference_mode():
+        expected = model.network.encode_text(tokens, normalize=True).numpy()
+    np.testing.assert_allclose(model.texts(SENTENCES), expected, atol=2e-6)
+    assert len({tuple(row) for row in rows}) == len(SENTENCES)
+
+
+def test_words_that_would_run_a_program_are_refused(carried: Carried, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    weights = Path(str(carried.wanted.weights))
+    (tmp_path / weights.name).write_bytes(weights.read_bytes())
+    (tmp_path / "harm.py").write_text(f"open({str(ran)!r}, 'w').close()\nclass Words: pass\n")
+    (tmp_path / "tokenizer_config.json").write_text(
+        json.dumps({"auto_map": {"AutoTokenizer": ["harm.Words", None]}})
+    )
+    model = load(Wanted(carried.wanted.model, weights=tmp_path / weights.name))
+    with pytest.raises(NoWeightsError, match="cannot read sentences here: "):
+        model.texts(["bottle"])
+    assert not ran.exists()
+
+
+def test_damaged_words_are_told_of(carried: Carried, tmp_path: Path) -> None:
+    weights = Path(str(carried.wanted.weights))
+    (tmp_path / weights.name).write_bytes(weights.read_bytes())
+    (tmp_path / "tokenizer_config.json").write_text("{")
+    (tmp_path / "tokenizer.json").write_text("[]")
+    model = load(Wanted(carried.wanted.model, weights=tmp_path / weights.name))
+    with pytest.raises(NoWeightsError) as caught:
+        model.texts(["bottle"])
+    assert "\n" not in str(caught.value)
+    assert words_command("nobody/words") in str(caught.value)
+
+
+def test_the_command_that_is_offered_fetches_weights_and_words(
+    carried: Carried, tmp_path: Path
+) -> None:
+    """By the hub's own program, from a hub of the test's; its folder is then all that is needed."""
+    weights = Path(str(carried.wanted.weights)).read_bytes()
+    files = {
+        "open_clip_model.safetensors": weights,
+        "open_clip_pytorch_model.bin": b"left where it is",
+        "tokenizer.json": carried.tokenizer.read_bytes(),
+        "tokenizer_config.json": carried.tokenizer.with_name("tokenizer_config.json").read_bytes(),
+    }
+    command, file = weights_command("nobody/model/")
+    program, *words = shlex.split(command)
+    with hub("nobody/model", files) as place:
+        subprocess.run(
+            [str(Path(sys.executable).with_name(program)), *words],
+            cwd=tmp_path,
+            env={"HF_ENDPOINT": place, "HF_HOME": str(tmp_path / "home"), "NO_PROXY": "*"},
+            check=True,
+            capture_output=True,
+        )
+    folder = (tmp_path / file).parent
+    fetched = {path.name for path in folder.iterdir() if path.is_file()}
+    assert fetched == set(files) - {"open_clip_pytorch_model.bin"}
+    there = Wanted(carried.wanted.model, weights=tmp_path / file)
+    assert located(there).key == located(carried.wanted).key
+    np.testing.assert_array_equal(
+        load(there).texts(SENTENCES), load(carried.wanted).texts(SENTENCES)
+    )

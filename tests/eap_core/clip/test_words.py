@@ -17,7 +17,7 @@ from eap_core.clip.hub import weights_command, words_command
 from tests.eap_core.clip import tiny
 from tests.eap_core.clip.hub_server import hub
 
-SENTENCES = ["a photo of a broken bottle", "eine „Flasche“ {}", "bottle"]
+SENTENCES = ["a photo of a broken bottle", "a photo {} of a", "bottle"]
 LENGTH = 12
 TEXT = {"context_length": LENGTH, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 2}
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks import (
     app,
+    clip,
     eap,
     evaluators,
     export,
@@ -31,6 +32,7 @@ ALL = {
     "tables": tables,
     "intake": intake,
     "image_features": image_features,
+    "clip": clip,
     "store": store,
     "insight": insight,
     "gallery": gallery,

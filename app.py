@@ -12,8 +12,9 @@ if __name__ == "__main__":
     session.start()
     step = st.navigation(frame.pages(), position="hidden")
     session.go_on([one.file for one in frame.STEPS])
-    frame.steps()
-    step.run()
+    with frame.errors_said():
+        frame.steps()
+        step.run()
 else:
     from ui import server
 

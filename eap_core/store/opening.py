@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from sqlalchemy import Connection, inspect, text
 
-from eap_core.errors import DataError
+from eap_core.errors import DataError, listed
 from eap_core.store.blobs import whole_file
 from eap_core.store.failures import told, told_of_disk
 from eap_core.store.schema import VERSION, meta, now, tables
@@ -28,6 +28,7 @@ def open_store(home: Path | None = None, url: str | None = None) -> Store:
     store = connected(home or home_folder(), url or os.environ.get("EAP_STORE"))
     try:
         bring_up_to_date(store, VERSION, STEPS)
+        check_complete(store)
         store.blobs.sweep()
     except BaseException:
         store.close()
@@ -64,6 +65,24 @@ def bring_up_to_date(store: Store, version: int, steps: Mapping[int, Step]) -> N
                 f"the store was made by a newer version of this program (its format is {found}, "
                 f"known is {version}) — update the program"
             )
+
+
+def check_complete(store: Store) -> None:
+    """Refuse tables that lack a column: they were made while this version was being written."""
+    with told("the store cannot be opened"), store.reading() as connection:
+        found = inspect(connection).get_multi_columns()
+    there = {(name, column["name"]) for (_, name), columns in found.items() for column in columns}
+    lacking = [
+        f"{table.name}.{column.name}"
+        for table in tables.sorted_tables
+        for column in table.columns
+        if (table.name, column.name) not in there
+    ]
+    if lacking:
+        raise DataError(
+            f"the store was made by an unfinished version of this program and lacks "
+            f"{listed(lacking)} — move its folder away, or set EAP_HOME to another one"
+        )
 
 
 def found_version(store: Store) -> int | None:

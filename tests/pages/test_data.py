@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
 from eap_core.projects.given import Given
@@ -160,3 +161,13 @@ def test_a_demo_that_is_there_opens_its_review_at_once(demo: Project) -> None:
     assert not app.exception
     assert app.query_params["project"] == demo.id
     assert any("reviewed 0 of 160" in caption.value for caption in app.caption)
+
+
+@pytest.mark.parametrize("page", ["", "pages/score.py"])
+def test_a_store_that_cannot_be_opened_is_told_in_one_sentence(store: Store, page: str) -> None:
+    with store.writing() as connection:
+        connection.execute(sa.text("ALTER TABLE jobs RENAME COLUMN token TO sign"))
+    app = visit(page, project="any")
+    assert not app.exception
+    (said,) = app.error
+    assert "made by an unfinished version of this program and lacks 'jobs.token'" in said.value

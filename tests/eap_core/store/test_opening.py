@@ -35,6 +35,13 @@ def test_a_newer_store_is_refused(store: Store, url: str | None) -> None:
     assert found_version(store) == VERSION + 1
 
 
+def test_a_store_of_an_unfinished_version_is_refused(store: Store, url: str | None) -> None:
+    with store.writing() as connection:
+        connection.execute(text("ALTER TABLE jobs RENAME COLUMN token TO sign"))
+    with pytest.raises(DataError, match=r"lacks 'jobs\.token' — move its folder away"):
+        open_store(store.home, url)
+
+
 def _add_column(connection: Connection) -> None:
     connection.execute(text("ALTER TABLE projects ADD COLUMN colour TEXT"))
 

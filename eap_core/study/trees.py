@@ -54,6 +54,16 @@ def _swap(array: Ints | Rows, i: int, j: int) -> None:
 
 
 @numba.njit(cache=True)
+def _constant(codes: Codes, node: Rows) -> bool:
+    """Whether all rows have one and the same rank."""
+    rank = codes[node[0]] >> 1
+    for i in range(1, len(node)):  # noqa: SIM110 — what all() would take is not compiled
+        if codes[node[i]] >> 1 != rank:
+            return False
+    return True
+
+
+@numba.njit(cache=True)
 def _count(codes: Codes, node: Rows, weights: Counts, counted: Counts) -> tuple[int, int]:
     """Weights by rank and label; the smallest rank and the largest."""
     low, high = codes[node[0]], codes[node[0]]
@@ -136,10 +146,14 @@ def _split(
             continue
         at += found
         j = columns[at]
-        low, high = _count(codes[j], node, weights, counted)
-        several = _candidates(codes[j], node, low, high, present)
-        cut_here = _best_cut(values[j], near[j], present[:several], zeros, ones, counted)
-        if values[j, high] <= values[j, low] + NEAR:
+        # Asked first: of many columns of mostly zeros, almost all are constant in a small node.
+        same = _constant(codes[j], node)
+        if not same:
+            low, high = _count(codes[j], node, weights, counted)
+            several = _candidates(codes[j], node, low, high, present)
+            cut_here = _best_cut(values[j], near[j], present[:several], zeros, ones, counted)
+            same = values[j, high] <= values[j, low] + NEAR
+        if same:
             _swap(columns, at, known + found)
             found += 1
             continue

@@ -45,6 +45,17 @@ def test_values_too_near_to_be_told_apart() -> None:
     assert np.mean(slow == labels) < 1  # not all were told apart
 
 
+def test_many_columns_of_mostly_zeros() -> None:
+    """Most are constant in most nodes, and are set aside one by one."""
+    rng = np.random.default_rng(4)
+    rows = (rng.random((300, 400)) < 0.02).astype(np.float64)
+    labels = (rows[:, :12].any(axis=1) ^ (rng.random(300) < 0.1)).astype(np.int8)
+    slow = RandomForestClassifier(random_state=2).fit(rows[:200], labels[:200]).predict(rows)
+    found = RankedRows(rows, rows, 2).labels(np.arange(200), labels[:200])
+    np.testing.assert_array_equal(found, slow)
+    assert 0 < found[200:].sum() < 100
+
+
 def test_real_rows_of_large_numbers() -> None:
     rows, benign = load_breast_cancer(return_X_y=True)
     rows, labels = rows * 1e4, (benign == 0).astype(np.int8)

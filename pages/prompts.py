@@ -3,6 +3,7 @@
 import streamlit as st
 
 from eap_core.projects.prompt_report import accepted_items
+from eap_core.projects.prompting import Prompted
 from eap_core.store import runs
 from ui import cached, frame, jobs, prompt_form, prompt_results, session
 from ui.subject import Subject, subject
@@ -12,8 +13,9 @@ def page(found: Subject) -> None:
     found.status()
     st.title("Which words find the anomalies?", anchor=False)
     st.markdown(
-        "A model that knows images and words (CLIP) can tell an anomaly by two descriptions of "
-        "the object. Candidates you trust choose the descriptions; no real anomaly is needed."
+        "CLIP, a model that knows pictures and words, can tell an anomaly if it is told how a "
+        "normal object and an anomalous one are described. Which two descriptions do that best is "
+        "found by candidates that you trust; no real anomaly is needed."
     )
     if found.project.kind != "images":
         st.info(
@@ -24,15 +26,25 @@ def page(found: Subject) -> None:
     if found.table.empty:
         st.info("None of the scored candidates is in the project any more.")
         return
-    job = prompt_form.under_way(found)
-    if job is not None:
-        jobs.progress(found.store, job.id)
+    last = prompt_form.latest(found)
+    if last is not None and jobs.active(last):
+        jobs.progress(found.store, last.id)
         st.caption("You can leave this page or close it: the work goes on.")
+    else:
+        prompt_form.outcome(last)
     seen = cached.prompted(found.run.id, found.state, cached.prompts_mark(found.run.id))
-    if job is None:
-        prompt_form.form(found, seen)
-    if seen is None:
-        return
+    # What was found stands first, unless something else was asked for and failed.
+    first = seen is None or prompt_form.failed(last)
+    if first and not jobs.active(last):
+        prompt_form.form(found, seen, last)
+    if seen is not None:
+        results(found, seen)
+    if not first and not jobs.active(last):
+        st.subheader("Look again", anchor=False)
+        prompt_form.form(found, seen, last)
+
+
+def results(found: Subject, seen: Prompted) -> None:
     if seen.state != found.state:
         st.warning(
             "Files were added or removed since the images were looked at: look again to count "

@@ -4,10 +4,12 @@ import pandas as pd
 import streamlit as st
 
 from eap_core.health.finding import Finding
+from eap_core.projects.plan import Plan
 from eap_core.store.projects import Kind, Project
 from eap_core.writers import csv_text
 from ui import (
     charts,
+    clip_form,
     downloads,
     frame,
     health,
@@ -84,7 +86,12 @@ def results(found: Subject, busy: bool) -> None:
 def findings(found: Subject, busy: bool) -> None:
     """What the run says of itself, and which methods it lacks."""
     for record in found.run.findings:
-        health.one(Finding.from_record(dict(record)))
+        finding = Finding.from_record(dict(record))
+        if finding.code == "other-features":
+            asked = Plan.from_record(dict(found.run.settings))
+            clip_form.fell_back(found.project.name, asked, finding)
+        else:
+            health.one(finding)
     known = methods.methods_of(opened, found.run)
     lacking = (*known.missing, *known.failed)
     if not lacking or busy or found.changed:

@@ -1,9 +1,7 @@
-"""What the images show, the pairs of templates, and the model that looks at them."""
+"""What the images show, the pairs of descriptions, and the model that looks at them."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
@@ -12,30 +10,44 @@ import streamlit as st
 
 from eap_core import jobs as work
 from eap_core.errors import EapError
-from eap_core.images.roots import below_root, configured_roots
 from eap_core.projects.plan import Plan
 from eap_core.projects.prompting import Prompted, PromptPlan
 from eap_core.prompts import SHIPPED, Template, checked, object_name, read_templates
 from eap_core.prompts.templates import LONGEST_NAME, LONGEST_TEXT, templates_csv
 from eap_core.store.jobs import Job
 from ui import downloads, frame, jobs, session
+from ui.clip_form import ON_FETCHING, model_and_file
 from ui.subject import Subject
+from ui.words import plain
 
 _FAMILIAR = 300  # pixels of the table of templates
 
 
-def under_way(found: Subject) -> Job | None:
-    """The job that looks at the images, if there is one."""
-    job = jobs.latest(found.store, found.project.id, "prompts")
-    return job if jobs.active(job) else None
+def latest(found: Subject) -> Job | None:
+    """The last job that looked, or looks, at the images."""
+    return jobs.latest(found.store, found.project.id, "prompts")
 
 
-def form(found: Subject, seen: Prompted | None) -> None:
+def failed(job: Job | None) -> bool:
+    """Whether the last look failed, and that is news."""
+    return job is not None and job.status == "failed" and jobs.just_ended(job)
+
+
+def outcome(job: Job | None) -> None:
+    """What is wrong, in a sentence; the way out is shown where a person can go it."""
+    if job is None or not failed(job):
+        jobs.outcome(job)
+        return
+    what, _, remedy = (job.error or "it failed").partition(" — ")
+    if "--" in remedy:  # which is for the command line
+        remedy = "see “The model” below"
+    said = f"{what[:1].upper()}{what[1:]} — {remedy}" if remedy else what
+    st.error(plain(said), icon=":material/error:")
+
+
+def form(found: Subject, seen: Prompted | None, last: Job | None) -> None:
     """All that is asked before looking; a mistake leaves everything as it was typed."""
-    last = jobs.latest(found.store, found.project.id, "prompts")
-    jobs.outcome(last)
-    failed = last is not None and last.status == "failed" and jobs.just_ended(last)
-    before = seen.plan if seen else None
+    before = _before(seen, last)
     name = st.text_input(
         "What do the images show?",
         before.object if before else "",
@@ -48,21 +60,33 @@ def form(found: Subject, seen: Prompted | None) -> None:
     )
     with st.expander("Pairs of descriptions", icon=":material/edit_note:"):
         rows = _templates(found, before)
-    with st.expander("The model", expanded=failed, icon=":material/memory:"):
-        model, weights = _model(found, before, name or "")
-    words = "Look at the images" if seen is None else "Look again"
+    model, file = _usual(found, before)
+    words = ("prompts", found.project.name, "--object", _named(name or ""))
+    with st.expander("The model", expanded=failed(last), icon=":material/memory:"):
+        error = last.error if last and failed(last) else None
+        key = f"prompts.{found.run.id}"
+        model, weights = model_and_file(model, file, key, words, error or "")
+    costs = ON_FETCHING if seen is None and not failed(last) else ""
+    st.caption(f"{len(found.items):,} images, {len(rows):,} pairs, by {plain(model)}. {costs}")
     if st.button(
-        words,
+        "Look at the images" if seen is None else "Look again",
         type="primary" if seen is None else "secondary",
         icon=":material/visibility:",
         key="prompts.start",
     ):
         with frame.errors_said():
             plan = PromptPlan(object_name(name or ""), checked(rows), model, weights())
-            if under_way(found) is None:
+            if not jobs.active(latest(found)):
                 arguments = {**plan.record, "run": found.run.id}
                 work.launch(found.store, "prompts", arguments, found.project.id)
             _replace(found, plan.templates)
+
+
+def _before(seen: Prompted | None, last: Job | None) -> PromptPlan | None:
+    """What was asked the last time, even if nothing came of it."""
+    if last is not None and last.status in ("failed", "cancelled"):
+        return PromptPlan.from_record(last.arguments)
+    return seen.plan if seen else None
 
 
 def _templates(found: Subject, before: PromptPlan | None) -> list[tuple[str, str]]:
@@ -91,16 +115,15 @@ def _templates(found: Subject, before: PromptPlan | None) -> list[tuple[str, str
         downloads.link("Download these pairs (CSV)", address, "prompts.templates.download")
         if st.button("Back to the paper's 27", icon=":material/restart_alt:", type="tertiary"):
             _replace(found, SHIPPED)
-    with st.form("prompts.upload", clear_on_submit=True, border=False):
-        file = st.file_uploader(
-            "Pairs from a CSV with the columns normal, anomalous",
-            type=["csv"],
-            max_upload_size=1,
-            key="prompts.file",
-        )
-        if st.form_submit_button("Use this file", icon=":material/upload:") and file is not None:
-            with frame.errors_said():
-                _replace(found, read_templates(file.getvalue(), file.name))
+    file = st.file_uploader(
+        "Use the pairs of a CSV with the columns normal, anomalous",
+        type=["csv"],
+        max_upload_size=1,
+        key=f"prompts.file.{found.run.id}.{version}",
+    )
+    if file is not None:
+        with frame.errors_said():
+            _replace(found, read_templates(file.getvalue(), file.name))
     return rows
 
 
@@ -125,39 +148,6 @@ def _key(found: Subject) -> str:
     return f"prompts.templates.{found.run.id}"
 
 
-def _model(
-    found: Subject, before: PromptPlan | None, name: str
-) -> tuple[str, Callable[[], Path | None]]:
-    """Which model, and how to find its weights, which is a DataError where they may not be read."""
-    given, file = _usual(found, before)
-    model = st.text_input(
-        "CLIP model",
-        given,
-        placeholder=PromptPlan.model,
-        max_chars=120,
-        help="By open_clip's name for it. Empty is the model of the method's paper.",
-        key=f"prompts.model.{found.run.id}",
-        persist_state="session",
-        width=420,
-    )
-    named = (model or "").strip() or PromptPlan.model
-    if not configured_roots():
-        st.caption("With a file of weights that you have, look from the command line:")
-        st.code(_command(found.project.name, name, named), language=None, wrap_lines=True)
-        return named, lambda: file if named == given else None
-    asked = st.text_input(
-        "File with the model's weights on this server (empty: fetched once and kept)",
-        str(file or ""),
-        placeholder="model.safetensors",
-        key=f"prompts.weights.{found.run.id}",
-        persist_state="session",
-    )
-    path = Path((asked or "").strip())
-    if path in (Path(), file):
-        return named, lambda: file if path == file else None
-    return named, lambda: below_root(path, configured_roots())
-
-
 def _usual(found: Subject, before: PromptPlan | None) -> tuple[str, Path | None]:
     """The model that looked before, or that made the run's features: it knows the images."""
     if before is not None:
@@ -166,11 +156,6 @@ def _usual(found: Subject, before: PromptPlan | None) -> tuple[str, Path | None]
     if plan.features != "clip":
         return PromptPlan.model, None
     return plan.clip_model, Path(plan.weights) if plan.weights else None
-
-
-def _command(project: str, name: str, model: str) -> str:
-    given = [project, "--object", _named(name), "--model", model, "--weights", "FILE"]
-    return shlex.join(["python", "-m", "eap_core", "prompts", *given])
 
 
 def _named(name: str) -> str:

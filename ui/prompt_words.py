@@ -1,8 +1,7 @@
-"""Selections and pairs of prompts in words."""
+"""Selections and figures of prompts in words."""
 
 from __future__ import annotations
 
-from eap_core.prompts import Template
 from ui import methods
 
 _WORDS = {
@@ -18,7 +17,5 @@ def selection_words(name: str) -> str:
     return _WORDS.get(name) or f"Best third by {methods.WORDS[name]}"
 
 
-def pair_words(template: Template, name: str) -> str:
-    """Both descriptions of the object on one line."""
-    normal, anomalous = template.filled(name)
-    return f"{normal} | {anomalous}"
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %"

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -17,6 +18,7 @@ from eap_core.projects.plan import Plan
 from eap_core.projects.prompting import keep, prompted
 from eap_core.projects.results import run_frame
 from eap_core.projects.scored import score_project
+from eap_core.projects.state import state_of
 from eap_core.prompts import SHIPPED, Views
 from eap_core.review import Decision
 from eap_core.settings import Settings
@@ -69,8 +71,8 @@ def said(app: AppTest) -> str:
 
 
 def tables(app: AppTest) -> list[list[list[object]]]:
-    """The pairs, and the selections; the templates are a table, too, and come first."""
-    return [one.value.to_numpy().tolist() for one in app.dataframe][1:]
+    """The pairs, and the selections; the templates are a table, too, and come last."""
+    return [one.value.to_numpy().tolist() for one in app.dataframe][:2]
 
 
 def field(app: AppTest, label: str) -> TextInput:
@@ -130,12 +132,18 @@ def test_without_weights_it_says_so_and_shows_the_way(store: Store, project: Pro
     failed(store, project, app)
     assert not app.exception
     (error,) = app.error
-    assert "cannot be fetched" in error.value.replace("\\", "")
-    assert "HF_HUB_OFFLINE" in error.value.replace("\\", "")
-    assert app.code[0].value == (
+    assert error.value.replace("\\", "") == (
+        "The weights of the model 'ViT-B-16-SigLIP' are not here and cannot be fetched "
+        "(HF_HUB_OFFLINE is set) — see “The model” below"
+    )
+    fetching, looking = [block.value for block in app.code]
+    assert fetching.startswith("hf download timm/ViT-B-16-SigLIP ")
+    assert looking == (
         "python -m eap_core prompts weaves --object 'glass \"b{}ttle\"' "
         "--model ViT-B-16-SigLIP --weights FILE"
     )
+    again = visit(PAGE, project.id)  # in another tab nothing has to be typed again
+    assert field(again, "What").value == 'glass "b{}ttle"'
     other = visit("pages/compare.py", project.id)  # the rest of the app works
     assert not other.exception
     assert not other.error
@@ -150,31 +158,31 @@ def test_a_file_of_weights_must_lie_below_an_opened_folder(
     monkeypatch.setenv("EAP_ROOTS", str(tmp_path / "open"))
     app = visit(PAGE, project.id)
     field(app, "What").set_value("weave")
-    field(app, "File with the model").set_value(str(tmp_path / "secret")).run()
+    field(app, "Model file").set_value(str(tmp_path / "secret")).run()
     app.button(key="prompts.start").click().run()
     assert "is not below a folder opened for import" in said(app)
     assert not started(store, project)
-    field(app, "File with the model").set_value(str(tmp_path / "open" / "w.safetensors"))
+    field(app, "Model file").set_value(str(tmp_path / "open" / "w.safetensors"))
     field(app, "CLIP model").set_value("ViT-B-32")
     app.run()
     app.button(key="prompts.start").click().run()
     failed(store, project, app)
-    assert "w.safetensors" in said(app)
+    assert "The weights 'w.safetensors' are damaged, or are none — see “The model”" in said(app)
+    assert not app.code  # nothing is to be fetched: the file is to be mended
 
 
 def test_own_pairs_come_from_a_file(store: Store, project: Project) -> None:
     app = visit(PAGE, project.id)
-    app.file_uploader(key="prompts.file").set_value(
+    app.file_uploader[0].set_value(
         ("own.csv", b"normal,anomalous\nfine {},torn {}\ngood,bad\n", "text/csv")
-    )
-    next(b for b in app.button if b.label == "Use this file").click().run()
+    ).run()
     assert "templates in 'own.csv' cannot be used: line 3 has no {} where" in said(app)
     assert len(app.data_editor[0].value) == 27
-    app.file_uploader(key="prompts.file").set_value(
+    app.file_uploader[0].set_value(
         ("own.csv", b"normal,anomalous\nfine {},torn {}\n", "text/csv")
-    )
-    next(b for b in app.button if b.label == "Use this file").click().run()
+    ).run()
     assert not app.exception
+    assert app.file_uploader[0].value is None  # the table is what counts from now on
     assert app.data_editor[0].value.to_numpy().tolist() == [["fine {}", "torn {}"]]
     field(app, "What").set_value("weave").run()
     app.button(key="prompts.start").click().run()
@@ -193,8 +201,13 @@ def test_what_was_found(store: Store, project: Project) -> None:
     assert not app.exception
     assert field(app, "What").value == "weave"
     words = said(app)
-    assert "**weave** against **damaged weave** is the best of 4 pairs" in words
-    assert "**100.0%** on the test images" in words
+    assert "The best of 4 pairs" in [one.value for one in app.subheader]
+    assert [block.value for block in app.code][:2] == ["weave", "damaged weave"]
+    assert [(one.label, one.value) for one in app.metric] == [
+        ("Told apart, images that chose it (3)", "100.0 %"),
+        ("Told apart, test images", "100.0 %"),
+    ]
+    assert not app.warning
     assert app.selectbox(key="prompts.by").options == [
         "Best third by EAP",
         "Accepted in the review",
@@ -212,7 +225,7 @@ def test_what_was_found(store: Store, project: Project) -> None:
     assert "Download all pairs of all selections (CSV)" in links(app)
     app.selectbox(key="prompts.by").set_value("known").run()
     assert not app.exception
-    assert "among the 2 chosen images" in said(app)
+    assert app.metric[0].label == "Told apart, images that chose it (2)"
 
 
 def test_mistakes_are_shown_worst_first(store: Store, project: Project) -> None:
@@ -229,14 +242,30 @@ def test_mistakes_are_shown_worst_first(store: Store, project: Project) -> None:
          before.state)  # fmt: skip
     app = visit(PAGE, project.id)
     assert not app.exception
-    assert "2 of the 8 test images, the worst first: 2 missed anomalies and 0 false alarms" in (
-        said(app)
+    assert "2 of the 8 test images, the worst first (missed anomalies: 2, false alarms: 0)" in said(
+        app
     )
     captions = [picture.proto.imgs[0].caption for picture in app.image]
     assert [caption.partition(":")[0] for caption in captions] == [
-        "Missed anomaly, 0.0% anomalous",
-        "Missed anomaly, 1.8% anomalous",
+        "Missed anomaly, 0.0 %",
+        "Missed anomaly, 1.8 %",
     ]
+
+
+def test_a_pair_that_only_guesses_on_the_test_images_is_no_good(
+    store: Store, project: Project
+) -> None:
+    views = look(store, project)
+    turned = views.differences.copy()
+    tests = np.concatenate([views.at("test_normal"), views.at("test_anomaly")])
+    turned[0, tests[:2]], turned[0, tests[-2:]] = 1.0, -1.0
+    assert project.current_run is not None
+    kept = Views(turned, views.roles, views.items, 10.0)
+    keep(store, project.current_run, PLAN, kept, state_of(store, project.id))
+    app = visit(PAGE, project.id)
+    assert app.metric[1].value == "25.0 %"
+    (warned,) = app.warning
+    assert "no better than guessing" in warned.value
 
 
 def test_without_a_test_set_it_says_so(store: Store, project: Project) -> None:
@@ -248,7 +277,8 @@ def test_without_a_test_set_it_says_so(store: Store, project: Project) -> None:
     assert not app.exception
     assert "There are no test images of both kinds" in said(app)
     assert "Files were added or removed" in said(app)
-    assert "images it was chosen by" in said(app)
+    assert "training normals and images that chose it" in said(app)
+    assert "They cannot be compared without test images" in said(app)
     assert [len(rows[0]) for rows in tables(app)] == [3, 3]  # no column of the test
 
 

@@ -44,7 +44,7 @@ def test_the_model_and_the_way_round_are_shown(
     app = by_clip(parts)
     assert not app.exception
     assert field(app, "CLIP model") == ["ViT-B-16-SigLIP"]
-    assert not field(app, "File with the model's weights")
+    assert not field(app, "Model file")
     assert [each.value for each in app.code] == [
         "python -m eap_core run 'parts; rm *' --model ViT-B-16-SigLIP --weights FILE"
     ]
@@ -58,7 +58,7 @@ def test_a_file_is_taken_only_from_an_opened_folder(
     (tmp_path / "open").mkdir()
     monkeypatch.setenv("EAP_ROOTS", str(tmp_path / "open"))
     app = by_clip(parts)
-    file = next(each for each in app.text_input if each.label.startswith("File with the model"))
+    file = next(each for each in app.text_input if each.label.startswith("Model file"))
     file.set_value("/etc/passwd").run()
     assert "is not below a folder opened for import" in app.error[0].value
     assert not [b for b in app.button if b.label == "Score the candidates"]
@@ -68,6 +68,7 @@ def test_a_file_is_taken_only_from_an_opened_folder(
 def test_without_a_connection_the_run_says_what_it_used(
     store: Store, parts: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("EAP_ROOTS", raising=False)
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     app = by_clip(parts)
@@ -75,7 +76,9 @@ def test_without_a_connection_the_run_says_what_it_used(
     until(app, lambda a: any(b.label == "Score again" for b in a.button), 180)
     assert not app.exception
     (warned,) = [each.value for each in app.warning if "instead of CLIP" in each.value]
-    assert "HF" in warned
-    assert "weights FILE" in warned.replace("\\", "")
+    assert warned.replace("\\", "").endswith("cannot be fetched (HF_HUB_OFFLINE is set).")
+    fetching, scoring = [block.value for block in app.code]
+    assert fetching.startswith("hf download timm/ViT-B-16-SigLIP ")
+    assert scoring.endswith("run 'parts; rm *' --model ViT-B-16-SigLIP --weights FILE")
     (run,) = runs.runs_of(store, parts.id)
     assert (run.status, run.settings["features"]) == ("finished", "full")

@@ -53,8 +53,8 @@ def aucs(lines: Sequence[Line]) -> go.Figure:
     if any(auc is not None for auc in tested):
         _marks(figure, "test images", "diamond", _TEST, tested, lines)
     figure.update_layout(
-        height=125 + row * len(lines),
-        margin={"l": 5, "r": 10, "t": 5, "b": 30},
+        height=150 + row * len(lines),
+        margin={"l": 5, "r": 10, "t": 5, "b": 70},
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
         showlegend=True,
         xaxis={

@@ -24,7 +24,7 @@ from tests.eap_core.projects.conftest import table_text
 
 CANDIDATES = 60
 NAME = "=Line 3 <b>"
-STEPS = ("score", "review", "map", "compare", "priors", "export")
+STEPS = ("score", "review", "map", "compare", "priors", "prompts", "export")
 
 
 def go(page: Page, step: str) -> None:

@@ -9,9 +9,12 @@ from uuid import uuid4
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from docs.small_clip import OBJECT, taught
 from eap_core.projects.demos import Demo, make_demo
+from eap_core.projects.prompting import PromptPlan, prompt
 from eap_core.projects.results import run_frame
 from eap_core.review import Decision
+from eap_core.store import projects as known
 from eap_core.store.decisions import append
 from eap_core.store.opening import open_store
 from tests.browser.app_server import AppServer
@@ -27,6 +30,7 @@ STEPS = {
     "map": "Near and far on this map",
     "compare": "Compare",
     "priors": "prior",
+    "prompts": "The best of",
     "export": "Make the bundle",
 }
 
@@ -36,6 +40,7 @@ def main() -> None:
         home = Path(name) / "home"
         kinds: tuple[Demo, ...] = ("images", "table")
         projects = {kind: _demo(home, kind) for kind in kinds}
+        _look(home, projects["images"], Path(name))
         server = AppServer(home)
         try:
             with sync_playwright() as playwright:
@@ -73,6 +78,15 @@ def _demo(home: Path, kind: Demo) -> str:
     return project.id
 
 
+def _look(home: Path, project: str, folder: Path) -> None:
+    """Let a model look at the demo's images, which the app itself would have to fetch."""
+    store, model = open_store(home), taught(folder)
+    run = known.by_id(store, project).current_run
+    assert run is not None
+    prompt(store, run, PromptPlan(OBJECT, model=model.model, weights=model.weights))
+    store.close()
+
+
 def _pictures(browser: Browser, address: str, projects: dict[Demo, str]) -> None:
     for ending, (width, height) in SIZES.items():
         page = browser.new_page(viewport={"width": width, "height": height})
@@ -87,6 +101,8 @@ def _pictures(browser: Browser, address: str, projects: dict[Demo, str]) -> None
 
 def _steps(page: Page, address: str, project: str, ending: str) -> None:
     for step, words in STEPS.items():
+        if step == "prompts" and "table" in ending:
+            continue  # they are for images
         path = "" if step == "data" else step
         page.goto(f"{address}/{path}?project={project}&reviewer=Reviewer+1")
         expect(page.get_by_text(words).first).to_be_attached(timeout=WAIT)

@@ -49,6 +49,7 @@ def taught(folder: Path) -> Wanted:
     (folder / f"{NAME}.json").write_text(json.dumps(_CONFIG))
     open_clip.add_model_config(folder / f"{NAME}.json")
     torch.manual_seed(_SEED)
+    torch.set_num_threads(1)  # the same figures wherever it is taught
     network = built(recipe_of(Wanted(NAME)))
     _look_as_the_program_does(network)
     _teach(network, *_lessons(network))

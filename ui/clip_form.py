@@ -36,12 +36,11 @@ def clip_settings(project: str, given: Plan, key: str) -> tuple[str, str | None]
 
 def fell_back(project: str, asked: Plan, finding: Finding) -> None:
     """That a run does without CLIP, and how to score with it all the same."""
-    what, _, remedy = finding.what.partition(" — ")
-    health.one(replace(finding, what=what))
-    if not _FETCHED_BY.search(remedy):
+    health.one(replace(finding, what=on_screen(finding.what)))
+    if not _FETCHED_BY.search(finding.what):
         return
     with st.expander("Bring the model by hand", icon=":material/memory:"):
-        _by_hand(remedy)
+        _by_hand(finding.what)
         if configured_roots():
             st.markdown(
                 "3. Score again (below): in the settings choose the image features CLIP, and name "
@@ -49,6 +48,17 @@ def fell_back(project: str, asked: Plan, finding: Finding) -> None:
             )
         else:
             _by_command("3. Run", ("run", project), asked.clip_model)
+
+
+def on_screen(error: str, below: str = "") -> str:
+    """What is wrong and what to do, where the core speaks of the command line's options.
+
+    ``below`` tells where the steps are that bring a model by hand.
+    """
+    if _FETCHED_BY.search(error):
+        return error.partition(" — ")[0] + below
+    said = error.replace("with --weights FILE", "as the model file")
+    return said.replace("with --model", "as the CLIP model")
 
 
 def model_and_file(

@@ -16,7 +16,7 @@ from eap_core.prompts import SHIPPED, Template, checked, object_name, read_templ
 from eap_core.prompts.templates import LONGEST_NAME, LONGEST_TEXT, templates_csv
 from eap_core.store.jobs import Job
 from ui import downloads, frame, jobs, session
-from ui.clip_form import ON_FETCHING, model_and_file
+from ui.clip_form import ON_FETCHING, model_and_file, on_screen
 from ui.subject import Subject
 from ui.words import plain
 
@@ -38,10 +38,8 @@ def outcome(job: Job | None) -> None:
     if job is None or not failed(job):
         jobs.outcome(job)
         return
-    what, _, remedy = (job.error or "it failed").partition(" — ")
-    if "--" in remedy:  # which is for the command line
-        remedy = "see “The model” below"
-    said = f"{what[:1].upper()}{what[1:]} — {remedy}" if remedy else what
+    said = on_screen(job.error or "it failed", " — see “The model” below")
+    said = said[:1].upper() + said[1:]
     st.error(plain(said), icon=":material/error:")
 
 

@@ -14,6 +14,7 @@ from eap_core.store.projects import Project
 from eap_core.store.store import Store
 from tests.eap_core.projects.conftest import archive, picture
 from tests.pages.conftest import until, visit
+from ui.clip_form import on_screen
 
 
 @pytest.fixture
@@ -82,3 +83,17 @@ def test_without_a_connection_the_run_says_what_it_used(
     assert scoring.endswith("run 'parts; rm *' --model ViT-B-16-SigLIP --weights FILE")
     (run,) = runs.runs_of(store, parts.id)
     assert (run.status, run.settings["features"]) == ("finished", "full")
+
+
+@pytest.mark.parametrize(
+    ("core", "page"),
+    [
+        ("no — run hf download a/b c where there is a connection, and give --weights F", "no!"),
+        ("no — give a file of weights with --weights FILE", "no — give a file of weights as the "
+         "model file"),
+        ("no model — choose 'a', with --model", "no model — choose 'a', as the CLIP model"),
+        ("no normals — add some first", "no normals — add some first"),
+    ],
+)  # fmt: skip
+def test_a_page_speaks_of_its_fields_where_the_core_speaks_of_options(core: str, page: str) -> None:
+    assert on_screen(core, "!") == page

@@ -120,7 +120,7 @@ def plan_options(
         evaluators=names,
         features=features or wanted,
         clip_model=model or Plan.clip_model,
-        weights=str(weights.expanduser().resolve()) if weights else None,
+        weights=str(weights.expanduser().absolute()) if weights else None,
         int8=int8,
         assumed_rate=assumed_rate,
         seed=seed,

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from eap_core import console
-from eap_core.errors import DataError, SettingsError, printable, shown
+from eap_core.errors import DataError, printable, shown
 from eap_core.evaluators import EVALUATORS
 from eap_core.projects.prompt_report import OTHERS, Report, accepted_items, report
 from eap_core.projects.prompting import PromptPlan, check_images, prompt, prompted
@@ -20,7 +20,7 @@ from eap_core.store import projects, runs
 from eap_core.store.blobs import whole_file
 from eap_core.store.ledger import Ledger
 from eap_core.store.opening import opened_store
-from eap_core.writers import csv_text, unwritable
+from eap_core.writers import check_target, csv_text, unwritable
 
 app = typer.Typer()
 _SHOWN_PAIRS = 10
@@ -41,7 +41,8 @@ def prompts(
         ),
     ] = None,
     model: Annotated[
-        str, typer.Option(metavar="NAME", help="The model, by open_clip's name.")
+        str,
+        typer.Option(metavar="MODEL", help="The model, or MODEL:TRAINING, by open_clip's names."),
     ] = PromptPlan.model,
     weights: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The model's weights as a local file.")
@@ -60,11 +61,12 @@ def prompts(
     \b
     python -m eap_core prompts bottle --object bottle
     python -m eap_core prompts bottle --object "glass bottle" --templates own.csv --out pairs.csv
-    python -m eap_core prompts bottle --object bottle --model ViT-B-32 --weights b32.safetensors
+    python -m eap_core prompts bottle --object bottle --model ViT-B-32:openai --weights b32.pt
     """
     if out is not None:
-        _check_out(out)
-    plan = PromptPlan(object_name(thing), _templates(templates), model, weights)
+        check_target(out, templates, weights, endings=(".csv", ".json"))
+    file = weights.expanduser().absolute() if weights else None  # a worker may be elsewhere
+    plan = PromptPlan(object_name(thing), _templates(templates), model, file)
     with opened_store() as store:
         found = projects.find(store, project)
         check_images(store, found.id)
@@ -84,7 +86,8 @@ def prompts(
     console.say(*made.notes)
     if out is not None:
         _write(made, out)
-        console.say(f"{len(plan.templates):,} pairs ranked → {out.name}")
+        pairs = "pair" if len(plan.templates) == 1 else "pairs"
+        console.say(f"{len(plan.templates):,} {pairs} ranked → {out.name}")
     if json:
         console.write_json(made.record)
     else:
@@ -95,6 +98,8 @@ def _templates(path: Path | None) -> tuple[Template, ...]:
     if path is None:
         return SHIPPED
     try:
+        if path.exists() and not path.is_file():
+            raise OSError(0, "no file")
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
@@ -102,15 +107,6 @@ def _templates(path: Path | None) -> tuple[Template, ...]:
             f"{shown(path.name)} cannot be read ({error.strerror}) — check its name"
         ) from error
     return read_templates(data, path.name)
-
-
-def _check_out(out: Path) -> None:
-    if out.suffix.lower() not in (".csv", ".json"):
-        raise SettingsError(
-            f"{shown(out.name)} cannot be written — the output must end in .csv or .json"
-        )
-    if not out.resolve().parent.is_dir():
-        raise SettingsError(f"{shown(out.name)} cannot be written — its folder does not exist")
 
 
 def _write(made: Report, out: Path) -> None:

@@ -69,7 +69,7 @@ def write_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD)
     cells = [[_cell(value) for value in row] for row in rows]
     for j, name in enumerate(columns):
         numeric = any(isinstance(row[j], _Number) for row in cells)

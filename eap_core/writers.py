@@ -42,11 +42,13 @@ def csv_text(frame: pd.DataFrame) -> str:
     return str(safe.to_csv(index=False, lineterminator="\n", quoting=quoting))  # type: ignore[call-overload]
 
 
-def check_target(path: Path, *inputs: Path | None) -> None:
+def check_target(
+    path: Path, *inputs: Path | None, endings: tuple[str, str] = (".csv", ".parquet")
+) -> None:
     """Refuse, before any work, a file that could not be written or would overwrite an input."""
-    if path.suffix.lower() not in (".csv", ".parquet"):
+    if path.suffix.lower() not in endings:
         raise DataError(
-            f"{shown(path.name)} cannot be written — the output must end in .csv or .parquet"
+            f"{shown(path.name)} cannot be written — the output must end in {' or '.join(endings)}"
         )
     if not path.parent.is_dir() or path.is_dir():
         raise unwritable(path, OSError(0, "no such folder, or a folder itself"))

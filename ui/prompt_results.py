@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from eap_core.projects.prompt_report import Report
+from eap_core.projects.prompting import Prompted
 from eap_core.prompts import Choice, Ranked, Views
 from eap_core.writers import csv_text
 from ui import downloads, prompt_charts, prompt_mistakes
@@ -60,10 +61,10 @@ def _chosen(report: Report, choice: Choice) -> None:
         "Of an anomaly and a normal, how often the anomaly is the one that is more like its "
         "description. Guessing is 50 %, perfect is 100 %."
     )
-    _reservations(report.prompted.views, choice)
+    _reservations(report.prompted, choice)
 
 
-def _reservations(views: Views, choice: Choice) -> None:
+def _reservations(seen: Prompted, choice: Choice) -> None:
     """What keeps one from relying on the choice."""
     best = choice.best
     if best.test_auc is None:
@@ -72,7 +73,7 @@ def _reservations(views: Views, choice: Choice) -> None:
             "not known. Add held-out normals and real anomalies on the data page.",
             icon=":material/info:",
         )
-    elif best.test_auc < 0.5 + 2 * _chance(views):
+    elif best.test_auc < 0.5 + 2 * _chance(seen.views):
         st.warning(
             "On the test images this pair does no better than guessing might. Try other "
             "descriptions, another choice of images or another model before relying on it.",
@@ -84,6 +85,12 @@ def _reservations(views: Views, choice: Choice) -> None:
             f"{ties:,} other {'pair is' if ties == 1 else 'pairs are'} right as often on the "
             "images that chose: of these, the one that keeps the two kinds farther apart on "
             "average is taken, then the first of the list."
+        )
+    if seen.cut:
+        st.warning(
+            f"{seen.cut:,} of the descriptions are longer than the model reads: their ends count "
+            "for nothing. Shorten the object's name, or the descriptions.",
+            icon=":material/warning:",
         )
 
 

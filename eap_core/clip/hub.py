@@ -36,6 +36,12 @@ def weights_command(published: str) -> tuple[str, str]:
     return f"hf download {repository} {files} --local-dir {folder}", f"{folder}/{name}"
 
 
+def again_command(published: str) -> str:
+    """What fetches the file anew, whatever is kept."""
+    repository, named = os.path.split(published)
+    return f"hf download {repository} {named or _USUAL[0]} --force-download"
+
+
 def words_command(repository: str) -> str:
     """What fetches a model's words by hand."""
     return f'hf download {repository} --include "*.json" --include "*.model" --local-dir FOLDER'
@@ -107,19 +113,34 @@ def first_line(error: Exception) -> str:
 
 
 class _Meter:
-    """What the hub's client takes for a progress bar; of how it should look nothing is kept."""
+    """What the hub's client takes for a progress bar; of how it should look nothing is kept.
+
+    It may have two at once, for what comes over the line and for what is written: the latter is
+    told, for only its end is known.
+    """
 
     def __init__(
-        self, progress: Progress, total: float | None = None, initial: float = 0.0, **_: object
+        self,
+        progress: Progress,
+        total: float | None = None,
+        initial: float = 0.0,
+        desc: str = "",
+        **_: object,
     ) -> None:
         self.progress, self.total, self.n = progress, total, initial
+        self.silent = desc == "Downloading bytes"
 
     def update(self, n: float = 1.0) -> None:
         self.n += n
+        if self.silent:
+            self.progress(0.0, "fetching the model, once")  # where one may stop
+            return
         size = f" of {self.total / _MEGA:,.0f}" if self.total else ""
         self.progress(0.0, f"fetching the model, once: {self.n / _MEGA:,.0f}{size} MB")
 
     def set_postfix_str(self, *_: object, **__: object) -> None: ...
+
+    def refresh(self, *_: object, **__: object) -> None: ...
 
     def close(self) -> None: ...
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -39,9 +40,12 @@ class Located:
     @property
     def in_words(self) -> str:
         """Which model, and whose weights."""
-        trained = self.recipe.pretrained or "unknown training"
-        weights = f"weights {shown(self.path.name)}" if self.given else f"trained as {trained}"
-        return f"the CLIP model {self.recipe.model}, {weights}"
+        parts = [f"the CLIP model {self.recipe.model}"]
+        if self.recipe.pretrained:
+            parts.append(f"trained as {self.recipe.pretrained}")
+        if self.given:
+            parts.append(f"weights {shown(self.path.name)}")
+        return ", ".join(parts)
 
     def load(self) -> ClipModel:
         """The model itself, from memory if it was the latest."""
@@ -57,14 +61,20 @@ class Located:
         except DataError as error:
             if self.given:
                 raise
-            remedy = f"delete {self.path} to have it fetched again"
+            # The hub's folder has links to the file itself: deleting one would not help.
+            remedy = f"run {hub.again_command(self.recipe.published or '')}"
             raise NoWeightsError(f"{error}, or {remedy}") from error
-        bias = network.body.logit_bias
+        bias, scale = network.body.logit_bias, float(network.body.logit_scale.detach().exp())
+        if not math.isfinite(scale):
+            raise DataError(
+                f"the weights {shown(self.path.name)} hold numbers that cannot be used — {_HELP} "
+                "that is whole"
+            )
         beside = self.path.parent if self.given else None
         return ClipModel(
             name=self.recipe.model,
             key=self.key,
-            scale=float(network.body.logit_scale.detach().exp()),
+            scale=scale,
             bias=0.0 if bias is None else float(bias.detach()),
             dimension=int(self.recipe.config["embed_dim"]),
             network=network.body,
@@ -84,11 +94,14 @@ def located(wanted: Wanted, progress: Progress = silent) -> Located:
     path = wanted.weights or _published(recipe, progress)
     progress(0.0, "looking at the model's weights")
     try:
+        if path.exists() and not path.is_file():  # what never ends would be read for ever
+            raise OSError(0, "no file")
         with path.open("rb") as file:
             contents = hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise DataError(
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        failure = DataError if wanted.weights else NoWeightsError
+        raise failure(
             f"the weights {shown(str(path))} cannot be read ({reason}) — {_HELP} that can"
         ) from error
     key = hashlib.sha256("\n".join((_RECIPE, recipe.text, contents)).encode()).hexdigest()

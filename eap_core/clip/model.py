@@ -41,9 +41,21 @@ class ClipModel:
         if not sentences:
             return self._vectors((), self._of_picture)
         tokens = self.tokenizer()
-        return self._vectors(
-            sentences, lambda sentence: self.network.encode_text(tokens([sentence]))
-        )
+        try:
+            return self._vectors(
+                sentences, lambda sentence: self.network.encode_text(tokens([sentence]))
+            )
+        except IndexError as error:
+            raise DataError(
+                f"the words beside the weights are not those of the model {shown(self.name)} — "
+                "put its own there"
+            ) from error
+
+    def cut(self, sentences: Sequence[str]) -> int:
+        """How many of them fill all the words that the model reads, so that an end may be lost."""
+        tokens = self.tokenizer()
+        end = tokens([""])[0, -1]
+        return sum(int(tokens([sentence])[0, -1] != end) for sentence in sentences)
 
     def _of_picture(self, picture: Image.Image) -> Any:
         return self.network.encode_image(self.prepare(picture.convert("RGB"))[None])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import pickle
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ from eap_core.clip.recipe import Recipe
 from eap_core.errors import DataError, SettingsError, shown
 
 _FIX = "give a file of the model's weights with --weights FILE"
-_OF_NUMPY = (".npz", ".npy")
+_SAFE, _OF_NUMPY = ".safetensors", (".npz", ".npy")
+_HEAD = 100_000_000  # bytes that safetensors allows for its own description
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +40,8 @@ def network_of(recipe: Recipe, weights: Path) -> Network:
     _check(weights)
     body = built(recipe)
     try:
-        with _silent_root():
-            open_clip.load_checkpoint(body, str(weights), strict=True, weights_only=True)
+        with _silent_root(), _by_its_kind(weights) as file:
+            open_clip.load_checkpoint(body, str(file), strict=True, weights_only=True)
     except Exception as error:  # whatever it is that does not fit
         raise DataError(
             f"{shown(weights.name)} does not hold weights of the model {shown(recipe.model)} but "
@@ -78,7 +80,7 @@ def _check(weights: Path) -> None:
     from safetensors import safe_open
 
     try:
-        if weights.suffix == ".safetensors":
+        if _is_safetensors(weights):
             with safe_open(weights, "pt") as file:
                 file.keys()
         elif weights.suffix not in _OF_NUMPY:  # numpy itself opens no pickles
@@ -92,6 +94,27 @@ def _check(weights: Path) -> None:
         raise DataError(
             f"the weights {shown(weights.name)} are damaged, or are none — {_FIX} that is whole"
         ) from error
+
+
+def _is_safetensors(weights: Path) -> bool:
+    """By its contents too, for the hub keeps files under names without an ending."""
+    with weights.open("rb") as file:
+        head = file.read(9)
+    return weights.suffix == _SAFE or (
+        head[8:] == b"{" and int.from_bytes(head[:8], "little") < _HEAD
+    )
+
+
+@contextmanager
+def _by_its_kind(weights: Path) -> Iterator[Path]:
+    """The file under a name by which open_clip knows what it is."""
+    if weights.suffix == _SAFE or not _is_safetensors(weights):
+        yield weights
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        link = Path(folder, f"weights{_SAFE}")
+        link.symlink_to(weights.resolve())
+        yield link
 
 
 @contextmanager

@@ -54,7 +54,16 @@ def recipe_of(wanted: Wanted) -> Recipe:
             f"there is no training {shown(wanted.pretrained)} of the model {shown(wanted.model)} "
             f"— {_near(wanted.pretrained, tags)}, with --model MODEL:TRAINING"
         )
-    return _recipe(wanted.model, tag)
+    found = _recipe(wanted.model, tag)
+    if wanted.weights and not wanted.pretrained:
+        others = [name for name in tags if _recipe(wanted.model, name).text != found.text]
+        if others:
+            raise SettingsError(
+                f"of the model {shown(wanted.model)} there are trainings that see images otherwise "
+                f"— say which the weights are of, with --model {wanted.model}:TRAINING, for "
+                f"example {listed([tags[0], *others])}"
+            )
+    return found
 
 
 def _recipe(model: str, tag: str | None) -> Recipe:

@@ -29,6 +29,7 @@ from eap_core.store.items import Item, items_of, uploads_of
 from eap_core.store.store import Store
 from eap_core.table import Floats, Table
 
+_GIVEN = "the image features are those that were given in a table: none are computed"
 _CLASSES: tuple[Role, Role] = ("normal", "anomaly")  # by their labels, 0 and 1
 
 
@@ -137,6 +138,7 @@ def _image_tables(
     given = given_features(store, project, items)
     if given is not None:
         tables = _by_parts(parts, given.values, given.columns)
+        tables["normal"] = replace(tables["normal"], notes=(_GIVEN,))
         return {role: replace(t, missing=given.missing) for role, t in tables.items()}, "standard"
     embedding = _embedder(plan).embed(
         [image_source(store, item) for item in items],

@@ -12,7 +12,17 @@ from eap_core.clip import Wanted
 from eap_core.posterior import Prior
 from eap_core.settings import AUTHORS, Settings
 
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "pyod", "pillow", "torch", "open_clip_torch")
+_PACKAGES = (
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "pyod",
+    "pillow",
+    "torch",
+    "open_clip_torch",
+    "transformers",
+    "onnxruntime",
+)
 
 
 @dataclass(frozen=True)

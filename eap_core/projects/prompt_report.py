@@ -80,6 +80,8 @@ class Report:
         return pd.DataFrame(
             [
                 {
+                    "object": self.record["object"],
+                    "model": self.record["model"],
                     "selection": each["selection"],
                     "images": each["images"],
                     "place": place,
@@ -88,7 +90,7 @@ class Report:
                 for each in self.record["selections"]
                 for place, pair in enumerate(each["pairs"], 1)
             ]
-        )
+        ).astype({"test_auc": float})
 
 
 def accepted_items(states: Mapping[str, ItemState]) -> tuple[str, ...]:
@@ -102,12 +104,17 @@ def report(
     """Selections of the candidates in ``table``, the scores of the run, side by side."""
     views = prompted.views
     selections = list(_selections(views, table, set(accepted), seed))
-    choices = compare_selections(views, selections)
-    if not choices:
+    if not len(selections[0].rows):
         raise DataError("none of the scored candidates was looked at — look at the images again")
+    choices = compare_selections(views, selections)
     notes = [] if views.has_test else [NO_TEST]
     if not any(choice.selection.name == "accepted" for choice in choices):
         notes.append(NONE_ACCEPTED)
+    if prompted.cut:
+        notes.append(
+            f"{prompted.cut:,} of the descriptions are longer than the model reads: their ends "
+            "count for nothing"
+        )
     return Report(prompted, tuple(choices), tuple(notes))
 
 

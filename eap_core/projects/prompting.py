@@ -64,11 +64,15 @@ class PromptPlan:
 
 @dataclass(frozen=True, eq=False)
 class Prompted:
-    """The views of a run's project under a plan; ``state`` is that of the data they are of."""
+    """The views of a run's project under a plan; ``state`` is that of the data they are of.
+
+    ``cut`` counts the descriptions that are longer than the model reads.
+    """
 
     plan: PromptPlan
     views: Views
     state: str
+    cut: int = 0
 
 
 def prompt(store: Store, run_id: str, plan: PromptPlan, progress: Progress = silent) -> None:
@@ -100,7 +104,7 @@ def prompt(store: Store, run_id: str, plan: PromptPlan, progress: Progress = sil
         tuple(item.id for item in items),
         model.scale,
     )
-    keep(store, run_id, plan, views, state)
+    keep(store, run_id, Prompted(plan, views, state, model.cut(texts)))
     progress(1.0, "looking at the images")
 
 
@@ -119,7 +123,7 @@ def prompted(store: Store, run_id: str) -> Prompted | None:
         items,
         float(arrays["scale"]),
     )
-    return Prompted(PromptPlan.from_record(record), views, record["state"])
+    return Prompted(PromptPlan.from_record(record), views, record["state"], record["cut"])
 
 
 def check_images(store: Store, project: str) -> None:
@@ -140,13 +144,20 @@ def _sentences(model: ClipModel, texts: Sequence[str], progress: Progress) -> Ve
     return np.stack(found)
 
 
-def keep(store: Store, run: str, plan: PromptPlan, views: Views, state: str) -> None:
+def keep(store: Store, run: str, found: Prompted) -> None:
     """Keep what was seen with the run, in place of what was seen before."""
     # Texts as JSON: numpy's own would lose what ends in a zero character.
-    record = json.dumps({**plan.record, "items": views.items, "state": state})
+    record = json.dumps(
+        {
+            **found.plan.record,
+            "items": found.views.items,
+            "state": found.state,
+            "cut": found.cut,
+        }
+    )
     arrays = {
-        "differences": views.differences,
-        "scale": np.array(views.scale),
+        "differences": found.views.differences,
+        "scale": np.array(found.views.scale),
         "record": np.frombuffer(record.encode(), dtype=np.uint8),
         "version": np.array(_VERSION),
     }

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from eap_core.category import category_of
+from eap_core.evaluators import EVALUATORS
 from eap_core.queue_order import evaluator_columns
+from eap_core.scoring import column_name
 from eap_core.store import runs
 from eap_core.store.names import names_of
 from eap_core.store.store import Store
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["evaluator_columns", "run_frame"]
+_OURS = frozenset(column_name(name) for name in EVALUATORS)  # also those that are not computed
 _EAP = ("eap", "percentile", "rank", "category", "p_y", "weight", "prior", "observations", "p_x")
 
 
@@ -40,7 +43,7 @@ def run_frame(store: Store, run_id: str) -> pd.DataFrame:
     rows: dict[str, Any] = {"item": items, "id": [known[item][0] for item in items]}
     rows |= {name: columns[name] for name in _in_order(columns)}
     for key, cells in _metadata([known[item][1] for item in items]).items():
-        rows[f"{key} (given)" if key in rows else key] = cells
+        rows[f"{key} (given)" if key in rows or key in _OURS else key] = cells
     frame = pd.DataFrame(rows)
     return frame.sort_values("rank", ignore_index=True) if "rank" in frame else frame
 

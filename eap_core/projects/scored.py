@@ -126,9 +126,19 @@ def _stretches(
     unseen = 0
     if projects.by_id(store, project).kind == "images":
         # Of how many the features are known cannot be told quickly: as many as have been kept.
-        unseen = max(0, training + candidates - _kept_features(store))
+        kept = 0 if _first_by_clip(store, project, plan) else _kept_features(store)
+        unseen = max(0, training + candidates - kept)
     seconds = [working(step, plan.settings, training, candidates) for step in steps]
     return stretches(progress, [reading(unseen, plan.features), *seconds])
+
+
+def _first_by_clip(store: Store, project: str, plan: Plan) -> bool:
+    """Whether a CLIP model is about to see these images for the first time."""
+    asked = (plan.features, plan.clip_model, plan.weights)
+    seen = (Plan.from_record(dict(run.settings)) for run in runs.runs_of(store, project))
+    return plan.features == "clip" and all(
+        (one.features, one.clip_model, one.weights) != asked for one in seen
+    )
 
 
 def _kept_features(store: Store) -> int:

@@ -6,6 +6,7 @@ therefore ranked by the difference itself: a softmax near 0 or 1 has no digits l
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -113,11 +114,16 @@ def rank_pairs(views: Views, selected: Ints) -> list[Ranked]:
             pair,
             auc(row[normals], row[selected]),
             auc(row[test[0]], row[test[1]]) if views.has_test else None,
-            round(float(row[selected].mean() - row[normals].mean()), _DIGITS),
+            round(_mean(row[selected]) - _mean(row[normals]), _DIGITS),
         )
         for pair, row in enumerate(views.differences)
     ]
     return sorted(found, key=lambda one: (-one.selection_auc, -one.gap, one.pair))
+
+
+def _mean(values: Floats) -> float:
+    """The same in any order."""
+    return math.fsum(values) / len(values)
 
 
 def auc(low: Floats, high: Floats) -> float:

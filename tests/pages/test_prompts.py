@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +16,11 @@ from streamlit.testing.v1.element_tree import TextInput
 from eap_core.projects.given import Given, Target
 from eap_core.projects.intake import take
 from eap_core.projects.plan import Plan
-from eap_core.projects.prompting import keep, prompted
+from eap_core.projects.prompting import Prompted, keep, prompted
 from eap_core.projects.results import run_frame
 from eap_core.projects.scored import score_project
 from eap_core.projects.state import state_of
-from eap_core.prompts import SHIPPED, Views
+from eap_core.prompts import SHIPPED
 from eap_core.review import Decision
 from eap_core.settings import Settings
 from eap_core.store import decisions, projects
@@ -242,8 +243,7 @@ def test_mistakes_are_shown_worst_first(store: Store, project: Project) -> None:
     assert project.current_run is not None
     before = prompted(store, project.current_run)
     assert before is not None
-    keep(store, project.current_run, PLAN, Views(wrong, views.roles, views.items, 10.0),
-         before.state)  # fmt: skip
+    keep(store, project.current_run, replace(before, views=replace(views, differences=wrong)))
     app = visit(PAGE, project.id)
     assert not app.exception
     assert "2 of the 8 test images, the worst first (missed anomalies: 2, false alarms: 0)" in said(
@@ -264,12 +264,13 @@ def test_a_pair_that_only_guesses_on_the_test_images_is_no_good(
     tests = np.concatenate([views.at("test_normal"), views.at("test_anomaly")])
     turned[0, tests[:2]], turned[0, tests[-2:]] = 1.0, -1.0
     assert project.current_run is not None
-    kept = Views(turned, views.roles, views.items, 10.0)
-    keep(store, project.current_run, PLAN, kept, state_of(store, project.id))
+    kept = Prompted(PLAN, replace(views, differences=turned), state_of(store, project.id), cut=2)
+    keep(store, project.current_run, kept)
     app = visit(PAGE, project.id)
     assert app.metric[1].value == "25.0 %"
-    (warned,) = app.warning
-    assert "no better than guessing" in warned.value
+    guesses, cut = app.warning
+    assert "no better than guessing" in guesses.value
+    assert cut.value.startswith("2 of the descriptions are longer than the model reads")
 
 
 def test_without_a_test_set_it_says_so(store: Store, project: Project) -> None:

@@ -15,6 +15,7 @@ _COMMIT = "a" * 40
 
 class _Hub(BaseHTTPRequestHandler):
     def __init__(self, repository: str, files: Mapping[str, bytes], *given: Any) -> None:
+        self.repository = repository
         listing = {
             "id": repository,
             "sha": _COMMIT,
@@ -45,6 +46,8 @@ class _Hub(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data or b"")))
         self.send_header("ETag", f'"{abs(hash(self.path)):x}"')
         self.send_header("X-Repo-Commit", _COMMIT)
+        if data is None and self.path.startswith(f"/{self.repository}/"):
+            self.send_header("X-Error-Code", "EntryNotFound")
         self.end_headers()
         if data and with_body:
             self.wfile.write(data)

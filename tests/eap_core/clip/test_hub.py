@@ -7,9 +7,15 @@ import os
 import socket
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+from eap_core.clip.hub import _Meter, fetched
+from eap_core.progress import Cancelled
 from tests.eap_core.clip.hub_server import hub
 
 _REPOSITORY = Path(__file__).parents[3]
@@ -56,7 +62,8 @@ def test_weights_are_fetched_once_with_progress_and_then_need_no_connection(
     assert "fetching the model, once: 0 of 0 MB" in first["told"]
     # They are no weights: said as such, and what to do, but nobody named the file.
     assert "damaged" in first["said"]
-    assert f"delete {first['path']} to have it fetched again" in first["said"]
+    assert f"run hf download {_MODEL} {_FILE} --force-download" in first["said"]
+    assert str(tmp_path) not in first["said"]  # a run's record is shared
     again = asked_for(tmp_path, HF_HUB_OFFLINE="1")
     assert again["path"] == first["path"]
 
@@ -80,3 +87,62 @@ def test_a_hub_without_the_file_is_no_riddle(tmp_path: Path) -> None:
     with hub(_MODEL, {_FILE: _CONTENTS}) as place:
         found = asked_for(tmp_path, HF_ENDPOINT=f"{place}/elsewhere", NO_PROXY="*")
     assert "cannot be fetched (" in found["said"]
+
+
+def test_safetensors_are_fetched_rather_than_any_other(tmp_path: Path) -> None:
+    files = {"open_clip_pytorch_model.bin": b"pickled", _FILE: _CONTENTS}
+    with hub(_MODEL, files) as place:
+        found = asked_for(tmp_path, HF_ENDPOINT=place, NO_PROXY="*")
+    assert Path(found["path"]).name == _FILE
+
+
+def test_where_there_are_none_the_other_is_fetched(tmp_path: Path) -> None:
+    with hub(_MODEL, {"open_clip_pytorch_model.bin": b"pickled"}) as place:
+        found = asked_for(tmp_path, HF_ENDPOINT=place, NO_PROXY="*")
+    assert Path(found["path"]).name == "open_clip_pytorch_model.bin"
+
+
+def test_the_meter_is_one_that_the_hubs_client_can_use() -> None:
+    """Its other way to fetch has two bars and ends with a redraw; a hub of the test's has not."""
+    from huggingface_hub.utils._xet_progress_reporting import XetDownloadProgressReporter
+
+    told: list[str] = []
+    meter: Any = partial(_Meter, lambda _, step: told.append(step))
+    with XetDownloadProgressReporter(
+        reconstruction_desc="model", total=8_000_000, log_level=0, tqdm_class=meter
+    ) as reporter:
+        for written, sent in ((1_000_000, 3_000_000), (4_000_000, 5_000_000)):
+            reporter.update_progress(
+                SimpleNamespace(
+                    total_bytes=8_000_000,
+                    total_bytes_completed=written,
+                    total_bytes_completion_rate=1.0,
+                    total_transfer_bytes_completed=sent,
+                    total_transfer_bytes_completion_rate=1.0,
+                )
+            )
+    sizes = [step for step in told if step.endswith("MB")]
+    assert sizes == [
+        "fetching the model, once: 1 of 8 MB",
+        "fetching the model, once: 4 of 8 MB",
+    ]
+
+
+def test_whoever_stops_while_it_is_fetched_is_heard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(_: float, step: str) -> None:
+        if "MB" in step:
+            raise Cancelled
+
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setenv("NO_PROXY", "*")
+    with hub("some/model", {_FILE: _CONTENTS}) as place:
+        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", place)
+        monkeypatch.setattr(
+            "huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE",
+            place + "/{repo_id}/resolve/{revision}/{filename}",
+        )
+        with pytest.raises(Cancelled):
+            fetched("some/model/", stop)

@@ -112,6 +112,78 @@ def test_a_file_for_siglip_is_prepared_for_as_the_published_weights_are(tmp_path
     assert not located(Wanted("ViT-B-32", "laion2b_e16", file)).recipe.quick_gelu
 
 
+def test_the_key_follows_how_pictures_are_seen(tmp_path: Path) -> None:
+    file = tmp_path / "w.safetensors"
+    file.write_bytes(b"any")
+    keys = {located(Wanted("ViT-B-32", tag, file)).key for tag in ("openai", "laion2b_e16")}
+    assert len(keys) == 2  # they differ in their activation alone
+    keys = {
+        located(Wanted("ViT-H-14", tag, file)).key
+        for tag in ("laion2b_s32b_b79k", "metaclip_fullcc")
+    }
+    assert len(keys) == 2
+
+
+def test_the_training_is_asked_for_where_it_matters(tmp_path: Path) -> None:
+    file = tmp_path / "w.safetensors"
+    file.write_bytes(b"any")
+    said = sentence_of(Wanted("ViT-B-32", weights=file), SettingsError)
+    assert "--model ViT-B-32:TRAINING, for example 'openai', 'laion" in said
+    assert "trained as laion2b_e16, weights 'w.safetensors'" in (
+        located(Wanted("ViT-B-32", "laion2b_e16", file)).in_words
+    )
+
+
+def test_the_activation_of_the_training_is_used(tmp_path: Path) -> None:
+    """Published weights of one model, trained in two ways; without their names they look alike."""
+    file = tiny.weights_of(tmp_path, "ViT-B-32").weights
+    one, other = (
+        load(Wanted("ViT-B-32", tag, file)).images(pictures(1)) for tag in ("openai", "laion2b_e16")
+    )
+    assert not np.array_equal(one, other)
+
+
+def test_nothing_is_left_to_chance_while_looking(tmp_path: Path) -> None:
+    """A model that drops patches while it learns."""
+    vision = {"image_size": 32, "layers": 2, "width": 32, "head_width": 16, "patch_size": 8}
+    name = tiny.register(
+        tmp_path, "tiny-clip-that-drops", vision_cfg={**vision, "patch_dropout": 0.5}
+    )
+    model = load(tiny.weights_of(tmp_path, name))
+    np.testing.assert_array_equal(model.images(pictures(3)), model.images(pictures(3)))
+
+
+@pytest.mark.parametrize("name", ["0123abcd", "W.SAFETENSORS"])
+def test_safetensors_are_known_by_their_contents(name: str, wanted: Wanted, tmp_path: Path) -> None:
+    """The hub keeps files under their hashes, and links to them."""
+    file = tmp_path / name
+    file.write_bytes(Path(str(wanted.weights)).read_bytes())
+    found = located(replace(wanted, weights=file))._read()
+    np.testing.assert_array_equal(found.images(pictures(1)), load(wanted).images(pictures(1)))
+
+
+def test_what_is_no_file_is_not_waited_for(wanted: Wanted, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert "(no file)" in sentence_of(replace(wanted, weights=tmp_path / "pipe"), DataError)
+    assert "cannot be read" in sentence_of(replace(wanted, weights=Path("a\0b")), DataError)
+
+
+def test_a_scale_that_is_no_number_is_told_of(wanted: Wanted, tmp_path: Path) -> None:
+    from safetensors.torch import save_file
+
+    weights = tiny.state()
+    weights["logit_scale"].fill_(float("nan"))
+    file = tmp_path / "scale.safetensors"
+    save_file(weights, file)
+    assert "cannot be used" in sentence_of(replace(wanted, weights=file), DataError)
+
+
+def test_sentences_that_fill_all_the_model_reads(wanted: Wanted) -> None:
+    model = load(wanted)
+    assert model.cut(["", "a photo", "word " * 70]) == 0
+    assert model.cut(["word " * 80, "a photo", "瓶" * 60]) == 2
+
+
 def test_weights_of_torch_are_read_as_weights_only(wanted: Wanted, tmp_path: Path) -> None:
     import torch
 

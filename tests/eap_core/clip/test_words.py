@@ -14,6 +14,7 @@ import pytest
 
 from eap_core.clip import NoWeightsError, Wanted, load, located
 from eap_core.clip.hub import weights_command, words_command
+from eap_core.errors import DataError
 from tests.eap_core.clip import tiny
 from tests.eap_core.clip.hub_server import hub
 
@@ -85,6 +86,19 @@ def test_words_that_would_run_a_program_are_refused(carried: Carried, tmp_path: 
     with pytest.raises(NoWeightsError, match="cannot read sentences here: "):
         model.texts(["bottle"])
     assert not ran.exists()
+
+
+def test_words_of_another_model_are_told_of(carried: Carried, tmp_path: Path) -> None:
+    name = tiny.register(
+        tmp_path,
+        "tiny-clip-of-few-words",
+        text_cfg={**TEXT, "vocab_size": 4, "hf_tokenizer_name": "n/w"},
+    )
+    wanted = tiny.weights_of(tmp_path, name)
+    for file in ("tokenizer.json", "tokenizer_config.json"):
+        (tmp_path / file).write_bytes(carried.tokenizer.with_name(file).read_bytes())
+    with pytest.raises(DataError, match="words beside the weights are not those of the model"):
+        load(wanted).texts(["a photo of a broken bottle"])
 
 
 def test_damaged_words_are_told_of(carried: Carried, tmp_path: Path) -> None:

@@ -208,3 +208,34 @@ def test_8_bits_are_for_clip_only() -> None:
     told = CliRunner().invoke(app, ["run", "parts", "--features", "fast", "--int8"])
     assert told.exit_code != 0
     assert "--int8 are for the features clip, not 'fast'" in str(told.exception)
+
+
+def test_the_time_left_counts_on_every_image_that_clip_has_not_seen(
+    store: Store, project: str, plan: Plan
+) -> None:
+    """Features of another kind are kept by then, which do not help."""
+    score_project(store, project, replace(plan, features="fast"))
+    shares: dict[str, float] = {}
+
+    def told(share: float, step: str) -> None:
+        shares.setdefault(step, share)
+
+    score_project(store, project, plan, told)
+    looking = [share for step, share in shares.items() if step.startswith("looking at image")]
+    assert max(looking) > 0.5  # most of the time is theirs
+    shares.clear()
+    score_project(store, project, plan, told)
+    assert shares["finding what is known already"] < 0.1
+    assert not any(step.startswith("looking at image") for step in shares)
+
+
+def test_what_people_call_as_we_do_is_not_taken_for_ours(
+    store: Store, project: str, plan: Plan, tmp_path: Path
+) -> None:
+    named = "file_name,rarity,sum\n" + "".join(f"{i}.png,often,{i}\n" for i in range(20, 23))
+    members = {f"{i}.png": picture(i) for i in range(20, 23)} | {"metadata.csv": named.encode()}
+    take(store, project, [Given.at(archive(tmp_path / "more.zip", members))], "candidate")
+    run = score_project(store, project, replace(plan, features="fast"))
+    frame = run_frame(store, run.id)
+    assert {"rarity (given)", "sum (given)"} <= set(frame)
+    assert not {"rarity", "sum"} & set(frame)

@@ -187,9 +187,10 @@ def test_given_features_are_used_for_the_images_they_name(
     values = rng.normal(size=(10, 2))
     rows = "".join(f"{n},{a},{b}\n" for n, (a, b) in zip(names, values, strict=True))
     take(store, images, [written(tmp_path / "features.csv", "id,f1,f2\n" + rows)])
-    problem = prepared(store, images, Plan()).problem
+    problem = prepared(store, images, Plan(features="clip")).problem  # which is not asked
     raw = problem.x_candidates * problem.spread + problem.centre
     np.testing.assert_allclose(raw, values[[9]])
+    assert any("features are those that were given in a table" in said for said in problem.notes)
     take(store, images, [written(tmp_path / "new.png", picture(30))], "candidate")
     with pytest.raises(DataError, match=r"no features for 1 of 11 images: 'new\.png'"):
         prepared(store, images, Plan())

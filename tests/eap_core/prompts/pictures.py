@@ -9,7 +9,7 @@ import numpy as np
 from eap_core.projects.given import Given, Target
 from eap_core.projects.intake import take
 from eap_core.projects.plan import Plan
-from eap_core.projects.prompting import PromptPlan, keep
+from eap_core.projects.prompting import Prompted, PromptPlan, keep
 from eap_core.projects.scored import score_project
 from eap_core.projects.state import state_of
 from eap_core.prompts import SHIPPED, Template, Views
@@ -66,5 +66,5 @@ def look(store: Store, project: Project, seed: int = 0) -> Views:
         10.0,
     )
     assert project.current_run is not None
-    keep(store, project.current_run, PLAN, views, state_of(store, project.id))
+    keep(store, project.current_run, Prompted(PLAN, views, state_of(store, project.id)))
     return views

@@ -170,6 +170,13 @@ def test_the_worst_mistakes_come_first() -> None:
     assert found.found[0].probability == pytest.approx(1 / (1 + np.exp(4.0)))
 
 
+def test_an_image_on_the_line_counts_as_normal() -> None:
+    views = seen({"normal": [0.0, 0.2], "candidate": [0.6], "test_normal": [0.4],
+                  "test_anomaly": [0.4]})  # fmt: skip
+    (choice,) = compare_selections(views, [Selection("one", np.array([2]))])
+    assert [one.item for one in mistakes(views, choice).found] == ["test_anomaly0"]
+
+
 def test_without_a_test_set_the_images_it_was_chosen_by_are_judged() -> None:
     views = seen({"normal": [0.0, 0.1, 0.9], "candidate": [0.8, 0.7]})
     (choice,) = compare_selections(views, [Selection("EAP", views.at("candidate"))])

@@ -11,7 +11,7 @@ import pytest
 
 from eap_core.errors import DataError
 from eap_core.projects.prompt_report import NO_TEST, NONE_ACCEPTED, Report, accepted_items, report
-from eap_core.projects.prompting import PromptPlan, check_images, prompted
+from eap_core.projects.prompting import PromptPlan, check_images, keep, prompted
 from eap_core.projects.results import run_frame
 from eap_core.prompts import rank_pairs
 from eap_core.ranking import best_first
@@ -20,6 +20,7 @@ from eap_core.store import derived, projects
 from eap_core.store.items import items_of, remove_upload, uploads_of
 from eap_core.store.projects import Project
 from eap_core.store.store import Store
+from eap_core.writers import csv_text
 from tests.eap_core.prompts.pictures import PLAN, look, scored_project
 
 
@@ -33,7 +34,9 @@ def reported(store: Store, project: Project, *accepted: str) -> Report:
     seen = prompted(store, project.current_run)
     assert seen is not None
     log = [Decision(str(uuid4()), item, "accept", "Ada", seq=1) for item in accepted]
-    log.append(Decision(str(uuid4()), "another", "reject", "Ada", seq=2))
+    items = run_frame(store, project.current_run)["item"]
+    other = next(item for item in items if item not in accepted)
+    log.append(Decision(str(uuid4()), other, "reject", "Ada", seq=2))
     return report(seen, run_frame(store, project.current_run), accepted_items(fold(log)))
 
 
@@ -61,6 +64,52 @@ def test_all_selections_side_by_side(store: Store, project: Project) -> None:
     assert found.notes == ()
 
 
+@pytest.mark.parametrize(("scored", "chosen"), [(1, 1), (4, 1), (5, 2), (7, 2), (8, 3)])
+def test_a_third_is_rounded_to_the_nearest(
+    scored: int, chosen: int, store: Store, project: Project
+) -> None:
+    look(store, project)
+    assert project.current_run is not None
+    seen = prompted(store, project.current_run)
+    assert seen is not None
+    found = report(seen, run_frame(store, project.current_run)[:scored], ())
+    assert len(found.named["eap"].selection.rows) == chosen
+
+
+def test_a_third_at_random_is_of_the_seed(store: Store, project: Project) -> None:
+    look(store, project)
+    assert project.current_run is not None
+    seen = prompted(store, project.current_run)
+    assert seen is not None
+    table = run_frame(store, project.current_run)
+    thirds = [
+        tuple(report(seen, table, (), seed).named["random"].selection.rows)
+        for seed in (*range(8), 0)
+    ]
+    assert thirds[0] == thirds[-1]
+    assert len(set(thirds)) > 3
+
+
+def test_without_any_scored_candidate_there_is_a_sentence(store: Store, project: Project) -> None:
+    look(store, project)
+    assert project.current_run is not None
+    seen = prompted(store, project.current_run)
+    assert seen is not None
+    table = run_frame(store, project.current_run).assign(item="gone")
+    with pytest.raises(DataError, match="none of the scored candidates was looked at — look"):
+        report(seen, table, ())
+
+
+def test_descriptions_that_are_too_long_are_told_of(store: Store, project: Project) -> None:
+    look(store, project)
+    assert project.current_run is not None
+    seen = prompted(store, project.current_run)
+    assert seen is not None
+    keep(store, project.current_run, replace(seen, cut=3))
+    notes = reported(store, project).notes
+    assert any(note.startswith("3 of the descriptions are longer") for note in notes)
+
+
 def test_what_is_kept_comes_back(store: Store, project: Project) -> None:
     views = look(store, project)
     assert project.current_run is not None
@@ -69,6 +118,7 @@ def test_what_is_kept_comes_back(store: Store, project: Project) -> None:
     assert seen.plan == PLAN
     assert (seen.views.items, seen.views.roles) == (views.items, views.roles)
     np.testing.assert_array_equal(seen.views.differences, views.differences)
+    assert seen.views.scale == views.scale == 10.0
     path = derived.prompts_file(store.home, project.current_run)
     assert path in derived.files_of_run(store.home, project.current_run, "none")
     data = bytearray(path.read_bytes())
@@ -95,6 +145,9 @@ def test_images_that_were_removed_count_no_more(store: Store, project: Project) 
     frame = found.frame()
     assert len(frame) == len(found.choices) * len(PLAN.templates)
     assert list(frame["place"][:4]) == [1, 2, 3, 4]
+    assert set(frame["object"]) == {"weave"}
+    assert frame["test_auc"].isna().all()
+    assert "None" not in csv_text(frame)
 
 
 def test_a_plan_survives_its_record() -> None:

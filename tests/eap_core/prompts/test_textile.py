@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -224,7 +225,7 @@ def test_without_weights_there_is_one_sentence_and_the_way_out(
         (("--templates", "none.csv"), "'none.csv' cannot be read"),
         (("--templates", "bad.csv"), "line 2 has no"),
         (("--out", "pairs.xlsx"), "must end in .csv or .json"),
-        (("--out", "nowhere/pairs.csv"), "its folder does not exist"),
+        (("--out", "nowhere/pairs.csv"), "no such folder"),
         (("--object", " "), "the object has no name"),
     ],
 )
@@ -257,3 +258,43 @@ def test_without_a_test_set_that_is_said(model: Wanted, store: Store, project: P
     assert told.exit_code == 0, told.output
     assert "only the AUC on the selection is known" in told.stderr
     assert "–" in told.stdout
+
+
+@pytest.mark.usefixtures("store")
+def test_the_objects_name_is_no_markup(model: Wanted) -> None:
+    given = ("--model", model.model, "--weights", str(model.weights))
+    told = CliRunner().invoke(app, ["prompts", "textile", "--object", "[/bold] [red]x", *given])
+    assert told.exit_code == 0, told.output
+    assert "[/bold] [red]x" in told.stdout
+
+
+@pytest.mark.usefixtures("store")
+def test_what_cannot_be_written_or_read_is_told_before_the_work(
+    model: Wanted, tmp_path: Path
+) -> None:
+    own = tmp_path / "own.csv"
+    own.write_text("normal,anomalous\nfine {},torn {}\n")
+    (tmp_path / "folder.csv").mkdir()
+    os.mkfifo(tmp_path / "pipe.csv")
+    for words, said in (
+        (("--templates", str(own), "--out", str(own)), "'own.csv' is one of the inputs"),
+        (("--out", str(tmp_path / "folder.csv")), "'folder.csv' cannot be written"),
+        (("--out", "pairs.txt"), "must end in .csv or .json"),
+        (("--templates", str(tmp_path / "pipe.csv")), "'pipe.csv' cannot be read (no file)"),
+    ):
+        error = asked(model, *words).exception
+        assert isinstance(error, EapError)
+        assert said in str(error)
+    assert own.read_text().endswith("torn {}\n")
+
+
+def test_a_file_of_weights_is_kept_by_its_whole_path(
+    model: Wanted, store: Store, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = Path(str(model.weights))
+    monkeypatch.chdir(file.parent)
+    assert asked(Wanted(model.model, weights=Path(file.name))).exit_code == 0
+    assert project.current_run is not None
+    seen = prompted(store, project.current_run)
+    assert seen is not None
+    assert seen.plan.weights == file

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from eap_core.clip.int8 import installed
 from eap_core.health.finding import Finding
 from eap_core.images.roots import below_root, configured_roots
 from eap_core.projects.plan import Plan
@@ -22,16 +23,25 @@ ON_FETCHING = (
 )
 
 
-def clip_settings(project: str, given: Plan, key: str) -> tuple[str, str | None]:
-    """The model's name and its file for scoring; a DataError where that may not be read."""
+def clip_settings(project: str, given: Plan, key: str) -> tuple[str, str | None, bool]:
+    """The model's name, its file and whether to look in 8 bits; a DataError where the file may not
+    be read."""
     st.caption(
         f"{ON_FETCHING} If it cannot be fetched, the full features are used instead, and the run "
         "says so."
     )
     file = Path(given.weights) if given.weights else None
     named, chosen = model_and_file(given.clip_model, file, key, ("run", project))
+    eight = installed() and st.toggle(
+        "Twice as fast, a little coarser (8 bits)",
+        given.int8,
+        key=f"{key}.int8",
+        persist_state="session",
+        help="Tried on some normals first: where it would change the ranking it is not used, and "
+        "the run says so. Worth it from some hundred images on.",
+    )
     found = chosen()
-    return named, str(found) if found else None
+    return named, str(found) if found else None, eight
 
 
 def fell_back(project: str, asked: Plan, finding: Finding) -> None:

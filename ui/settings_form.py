@@ -33,7 +33,7 @@ class SettingsForm:
         """What the widgets say; a SettingsError where that is not possible."""
         detector, k = self._detector(), self._neighbours()
         share, subsets = self._share(), self._subsets()
-        features, clip_model, weights = self._images()
+        features, clip_model, weights, int8 = self._images()
         seed = st.number_input(
             "Seed",
             0,
@@ -57,6 +57,7 @@ class SettingsForm:
             features=features,
             clip_model=clip_model,
             weights=weights,
+            int8=int8,
         )
 
     def _detector(self) -> str:
@@ -134,7 +135,7 @@ class SettingsForm:
             help="Quick looks at the data once, normal averages 25 looks, thorough (usual) 100.",
         )
 
-    def _images(self) -> tuple[str, str, str | None]:
+    def _images(self) -> tuple[str, str, str | None, bool]:
         """How images become numbers: by which features, and which model if by CLIP."""
         features, given = self._given.features, self._given
         if self._project.kind == "images":
@@ -144,7 +145,7 @@ class SettingsForm:
                     return features, *clip_settings(self._project.name, given, self._key)
                 except DataError as error:
                     self._wrong.append(str(error))
-        return features, given.clip_model, given.weights
+        return features, given.clip_model, given.weights, given.int8
 
     def _features(self) -> str:
         return st.segmented_control(

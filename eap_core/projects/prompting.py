@@ -20,6 +20,7 @@ from eap_core.embed.clip_vectors import image_vectors
 from eap_core.errors import DataError, shown
 from eap_core.progress import Progress, silent
 from eap_core.projects.contents import feature_cache, image_source
+from eap_core.projects.durations import reading as by_clip
 from eap_core.projects.durations import stretches
 from eap_core.projects.state import state_of
 from eap_core.prompts import SHIPPED, Template, Views, checked, object_name, views_of
@@ -28,8 +29,7 @@ from eap_core.store.items import items_of
 from eap_core.store.store import Store
 
 _VERSION = 1  # of what is kept; what another version has kept counts as lost
-# What loading a model, reading the prompts and looking at some hundred images take, roughly.
-_SECONDS = (5.0, 3.0, 60.0)
+_LOADING, _EACH_SENTENCE = 5.0, 0.15  # seconds
 
 
 @dataclass(frozen=True)
@@ -83,12 +83,13 @@ def prompt(store: Store, run_id: str, plan: PromptPlan, progress: Progress = sil
     items = items_of(store, run.project)
     if not any(item.role == "normal" for item in items):
         raise DataError("the project has no normals — add some first")
-    loading, reading, looking = stretches(progress, _SECONDS)
+    pairs = [template.filled(plan.object) for template in plan.templates]
+    texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+    seconds = (_LOADING, _EACH_SENTENCE * len(texts), by_clip(len(items), "clip"))
+    loading, reading, looking = stretches(progress, seconds)
     found = located(Wanted.named(plan.model, plan.weights), loading)
     loading(0.5, "loading the model")
     model = found.load()
-    pairs = [template.filled(plan.object) for template in plan.templates]
-    texts = list(dict.fromkeys(text for pair in pairs for text in pair))
     # Sentences first: a model that has no words is told of before the long work.
     said = _sentences(model, texts, reading)
     seen = image_vectors(

@@ -73,6 +73,7 @@ def test_without_a_connection_the_run_says_what_it_used(
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     app = by_clip(parts)
+    next(each for each in app.toggle if "8 bits" in each.label).set_value(True).run()
     next(b for b in app.button if b.label == "Score the candidates").click().run()
     until(app, lambda a: any(b.label == "Score again" for b in a.button), 180)
     assert not app.exception
@@ -83,6 +84,7 @@ def test_without_a_connection_the_run_says_what_it_used(
     assert scoring.endswith("run 'parts; rm *' --model ViT-B-16-SigLIP --weights FILE")
     (run,) = runs.runs_of(store, parts.id)
     assert (run.status, run.settings["features"]) == ("finished", "full")
+    assert run.settings["int8"] is True  # what was asked for, should it be scored again
 
 
 @pytest.mark.parametrize(

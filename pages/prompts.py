@@ -5,6 +5,7 @@ import streamlit as st
 from eap_core.projects.prompt_report import accepted_items
 from eap_core.projects.prompting import Prompted
 from eap_core.store import runs
+from eap_core.store.jobs import Job
 from ui import cached, frame, jobs, prompt_form, prompt_results, session
 from ui.subject import Subject, subject
 
@@ -27,21 +28,26 @@ def page(found: Subject) -> None:
         st.info("None of the scored candidates is in the project any more.")
         return
     last = prompt_form.latest(found)
+    seen = cached.prompted(found.run.id, found.state, cached.prompts_mark(found.run.id))
+    if seen is not None:
+        if jobs.active(last) or prompt_form.failed(last):
+            said = "failed" if prompt_form.failed(last) else "is under way"
+            st.info(f"Another look {said}: see the end of this page.", icon=":material/info:")
+        results(found, seen)
+        st.subheader("Look again", anchor=False)
+    look(found, seen, last)
+
+
+def look(found: Subject, seen: Prompted | None, last: Job | None) -> None:
+    """How far the work is, or what it needs: always in the same place."""
     if last is not None and jobs.active(last):
         jobs.progress(found.store, last.id)
         st.caption("You can leave this page or close it: the work goes on.")
-    else:
-        prompt_form.outcome(last)
-    seen = cached.prompted(found.run.id, found.state, cached.prompts_mark(found.run.id))
-    # What was found stands first, unless something else was asked for and failed.
-    first = seen is None or prompt_form.failed(last)
-    if first and not jobs.active(last):
-        prompt_form.form(found, seen, last)
-    if seen is not None:
-        results(found, seen)
-    if not first and not jobs.active(last):
-        st.subheader("Look again", anchor=False)
-        prompt_form.form(found, seen, last)
+        return
+    if last is not None and last.status == "finished" and jobs.just_ended(last):
+        st.success("All images were looked at: see above.", icon=":material/check:")
+    prompt_form.outcome(last)
+    prompt_form.form(found, seen, last)
 
 
 def results(found: Subject, seen: Prompted) -> None:

@@ -77,7 +77,8 @@ def form(found: Subject, seen: Prompted | None, last: Job | None) -> None:
             if not jobs.active(latest(found)):
                 arguments = {**plan.record, "run": found.run.id}
                 work.launch(found.store, "prompts", arguments, found.project.id)
-            _replace(found, plan.templates)
+            _keep(found, plan.templates)
+            st.rerun()
 
 
 def _before(seen: Prompted | None, last: Job | None) -> PromptPlan | None:
@@ -112,7 +113,8 @@ def _templates(found: Subject, before: PromptPlan | None) -> list[tuple[str, str
         address = downloads.offered("prompts.templates", lambda: _csv(rows), "templates.csv")
         downloads.link("Download these pairs (CSV)", address, "prompts.templates.download")
         if st.button("Back to the paper's 27", icon=":material/restart_alt:", type="tertiary"):
-            _replace(found, SHIPPED)
+            _keep(found, SHIPPED)
+            st.rerun()
     file = st.file_uploader(
         "Use the pairs of a CSV with the columns normal, anomalous",
         type=["csv"],
@@ -121,7 +123,8 @@ def _templates(found: Subject, before: PromptPlan | None) -> list[tuple[str, str
     )
     if file is not None:
         with frame.errors_said():
-            _replace(found, read_templates(file.getvalue(), file.name))
+            _keep(found, read_templates(file.getvalue(), file.name))
+            st.rerun()
     return rows
 
 
@@ -129,11 +132,10 @@ def _csv(rows: list[tuple[str, str]]) -> str:
     return templates_csv(Template(normal, anomalous) for normal, anomalous in rows)
 
 
-def _replace(found: Subject, templates: tuple[Template, ...]) -> None:
+def _keep(found: Subject, templates: tuple[Template, ...]) -> None:
     """Another table starts without the changes that were made to the one before."""
     _, version = _base(found, None)
     session.keep(_key(found), (templates, version + 1))
-    st.rerun()
 
 
 def _base(found: Subject, before: PromptPlan | None) -> tuple[tuple[Template, ...], int]:

@@ -13,6 +13,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextInput
 
+from eap_core import jobs
 from eap_core.projects.given import Given, Target
 from eap_core.projects.intake import take
 from eap_core.projects.plan import Plan
@@ -231,6 +232,20 @@ def test_what_was_found(store: Store, project: Project) -> None:
     app.selectbox(key="prompts.by").set_value("known").run()
     assert not app.exception
     assert app.metric[0].label == "Told apart, images that chose it (2)"
+
+
+def test_another_look_that_failed_leaves_what_was_found(store: Store, project: Project) -> None:
+    look(store, project)
+    arguments = {**replace(PLAN, model="no-such-model").record, "run": project.current_run}
+    jobs.work_on(store, rows.create(store, "prompts", arguments, project.id).id)
+    app = visit(PAGE, project.id)
+    assert not app.exception
+    assert "Another look failed: see the end of this page." in said(app)
+    (error,) = app.error
+    assert "There is no model 'no-such-model'" in error.value.replace("\\", "")
+    assert error.value.endswith("as the CLIP model")
+    assert [block.value for block in app.code][:2] == ["weave", "damaged weave"]
+    assert field(app, "CLIP model").value == "no-such-model"
 
 
 def test_mistakes_are_shown_worst_first(store: Store, project: Project) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from eap_core.clip import ClipModel, Wanted, located
 from eap_core.clip.model import Vectors
 from eap_core.embed.clip_vectors import image_vectors
+from eap_core.embed.workers import single_threaded_workers
 from eap_core.errors import DataError, shown
 from eap_core.progress import Progress, silent
 from eap_core.projects.contents import feature_cache, image_source
@@ -28,7 +29,7 @@ from eap_core.store import derived, projects, runs
 from eap_core.store.items import items_of
 from eap_core.store.store import Store
 
-_VERSION = 1  # of what is kept; what another version has kept counts as lost
+_VERSION = 2  # of what is kept; what another version has kept counts as lost
 _LOADING, _EACH_SENTENCE = 5.0, 0.15  # seconds
 
 
@@ -77,6 +78,7 @@ class Prompted:
 
 def prompt(store: Store, run_id: str, plan: PromptPlan, progress: Progress = silent) -> None:
     """Look at all images of the run's project, and keep what is seen with the run."""
+    plan = PromptPlan.from_record(plan.record)  # what is kept must be read back
     run = runs.by_id(store, run_id)
     check_images(store, run.project)
     state = state_of(store, run.project)  # before looking: what is added meanwhile is another state
@@ -137,11 +139,14 @@ def check_images(store: Store, project: str) -> None:
 
 
 def _sentences(model: ClipModel, texts: Sequence[str], progress: Progress) -> Vectors:
-    """A vector for each, told one by one."""
+    """A vector for each, told one by one; threads that wait for each other would be slower."""
     found = []
-    for done, text in enumerate(texts):
-        progress(done / len(texts), f"reading prompt {done + 1:,} of {len(texts):,}")
-        found.append(model.texts([text])[0])
+    with single_threaded_workers() as workers:
+        for row in workers.in_order(texts, lambda text: model.texts([text])[0]):
+            progress(
+                len(found) / len(texts), f"reading prompt {len(found) + 1:,} of {len(texts):,}"
+            )
+            found.append(row)
     return np.stack(found)
 
 

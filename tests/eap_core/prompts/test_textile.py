@@ -298,3 +298,16 @@ def test_a_file_of_weights_is_kept_by_its_whole_path(
     seen = prompted(store, project.current_run)
     assert seen is not None
     assert seen.plan.weights == file
+
+
+def test_a_plan_that_could_not_be_read_back_is_refused_before_the_work(
+    model: Wanted, store: Store, project: Project
+) -> None:
+    assert project.current_run is not None
+    before = prompted(store, project.current_run)
+    with pytest.raises(EapError, match="81 characters"):
+        prompt(
+            store, project.current_run, PromptPlan("x" * 81, SHIPPED, model.model, model.weights)
+        )
+    after = prompted(store, project.current_run)
+    assert (before and before.plan) == (after and after.plan)

@@ -140,7 +140,7 @@ def check_images(store: Store, project: str) -> None:
 
 def _sentences(model: ClipModel, texts: Sequence[str], progress: Progress) -> Vectors:
     """A vector for each, told one by one; threads that wait for each other would be slower."""
-    found = []
+    found: list[Vectors] = []
     with single_threaded_workers() as workers:
         for row in workers.in_order(texts, lambda text: model.texts([text])[0]):
             progress(

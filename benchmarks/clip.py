@@ -25,7 +25,7 @@ from eap_core.table import Floats, Table
 from eap_core.workbench import Workbench
 
 TITLE = "CLIP features"
-MODELS = ("ViT-B-16-SigLIP", "ViT-B-32")
+MODELS = ("ViT-B-16-SigLIP", "ViT-B-32:openai")
 TIMED, BATCH = 24, 8
 NOTE = (
     f"{TIMED} textile images from an empty cache, the model loaded, shortest of two runs. "
@@ -42,10 +42,10 @@ def _weights(model: str, folder: Path) -> Located:
     from safetensors.torch import save_file
 
     torch.manual_seed(0)
-    state = built(recipe_of(Wanted(model))).state_dict()
-    file = folder / f"{model}.safetensors"
-    save_file({name: value.contiguous() for name, value in state.items()}, file)
-    return located(Wanted(model, weights=file))
+    wanted = Wanted.named(model, folder / "weights.safetensors")
+    state = built(recipe_of(wanted)).state_dict()
+    save_file({name: value.contiguous() for name, value in state.items()}, str(wanted.weights))
+    return located(wanted)
 
 
 def plain(model: Located, images: Sequence[Source]) -> Callable[[], object]:

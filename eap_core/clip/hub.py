@@ -133,7 +133,6 @@ class _Meter:
     def update(self, n: float = 1.0) -> None:
         self.n += n
         if self.silent:
-            self.progress(0.0, "fetching the model, once")  # where one may stop
             return
         size = f" of {self.total / _MEGA:,.0f}" if self.total else ""
         self.progress(0.0, f"fetching the model, once: {self.n / _MEGA:,.0f}{size} MB")

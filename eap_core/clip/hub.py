@@ -55,7 +55,7 @@ def fetched(published: str, progress: Progress) -> Path:
         found = kept(repository, name)
         if found is not None:
             return found
-    with _quiet():
+    with quiet():
         ask()
         return _fetch(repository, names, progress)
 
@@ -150,7 +150,7 @@ class _Meter:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """The hub's client reports each of its tries; the one sentence at the end says it all."""
     client = logging.getLogger("huggingface_hub")
     before = client.level

@@ -16,6 +16,7 @@ from eap_core.errors import shown
 
 _BUNDLED = "ViT-B-32"  # the best known of the models whose words come with open_clip
 _FIRST_FILE = "tokenizer_config.json"
+_DIFFERENT = ("normal", "broken", "bottle")  # whoever reads at all tells them apart
 _USUAL_LENGTH = 77  # open_clip's own, where a model says nothing
 
 
@@ -25,27 +26,52 @@ def tokenizer_of(recipe: Recipe, beside: Path | None = None) -> Any:
     ``beside`` is the folder of the weights that a person has given.
     """
     import open_clip
-    from open_clip.tokenizer import HFTokenizer
 
     text = recipe.config["text_cfg"]
     source = text.get("hf_tokenizer_name")
     if not source:
         return open_clip.get_tokenizer(recipe.model)
-    here = beside is not None and (beside / _FIRST_FILE).is_file()
     try:
-        if not here and hub.kept(source, _FIRST_FILE) is None:
-            hub.ask()
-        return HFTokenizer(
-            str(beside) if here else source,
-            context_length=text.get("context_length", _USUAL_LENGTH),
-            tokenizer_mode=text.get("tokenizer_mode"),
-            trust_remote_code=False,  # or its code would be offered to run
-            **text.get("tokenizer_kwargs", {}),
-        )
+        if beside is not None and (beside / _FIRST_FILE).is_file():
+            return _read(text, str(beside))
+        with hub.quiet():
+            return _kept(text, source) or _fetched(text, source)
     except hub.UnreachableError as error:
         raise _missing(recipe, str(error), source) from error
     except Exception as error:  # whatever it is that such files lack
         raise _missing(recipe, hub.first_line(error), source) from error
+
+
+def _kept(text: dict[str, Any], source: str) -> Any | None:
+    """What was fetched before: the hub is asked nothing, whose client would try for minutes."""
+    if hub.kept(source, _FIRST_FILE) is None:
+        return None
+    try:
+        return _read(text, source, local_files_only=True)
+    except Exception:  # in any way, where fetching was stopped halfway
+        return None
+
+
+def _fetched(text: dict[str, Any], source: str) -> Any:
+    hub.ask()
+    return _read(text, source)
+
+
+def _read(text: dict[str, Any], place: str, **how: bool) -> Any:
+    from open_clip.tokenizer import HFTokenizer
+
+    found = HFTokenizer(
+        place,
+        context_length=text.get("context_length", _USUAL_LENGTH),
+        tokenizer_mode=text.get("tokenizer_mode"),
+        trust_remote_code=False,  # or its code would be offered to run
+        **how,
+        **text.get("tokenizer_kwargs", {}),
+    )
+    # Without the file of words, most kinds make one that knows none, and say nothing.
+    if len({tuple(tokens) for tokens in found(list(_DIFFERENT)).tolist()}) < len(_DIFFERENT):
+        raise hub.UnreachableError("the file with its words is missing")
+    return found
 
 
 def _missing(recipe: Recipe, reason: str, source: str) -> NoWeightsError:

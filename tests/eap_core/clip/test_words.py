@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import socket
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -111,6 +114,72 @@ def test_damaged_words_are_told_of(carried: Carried, tmp_path: Path) -> None:
         model.texts(["bottle"])
     assert "\n" not in str(caught.value)
     assert words_command("nobody/words") in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["T5Tokenizer", "BertTokenizer", "GemmaTokenizer"])
+def test_a_reader_without_a_word_is_told_of(carried: Carried, tmp_path: Path, kind: str) -> None:
+    """Such files alone make a tokenizer to which all words are the same, without complaint."""
+    weights = Path(str(carried.wanted.weights))
+    (tmp_path / weights.name).write_bytes(weights.read_bytes())
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": kind}))
+    model = load(Wanted(carried.wanted.model, weights=tmp_path / weights.name))
+    with pytest.raises(
+        NoWeightsError, match="the file with its words is missing — run hf download"
+    ):
+        model.texts(["bottle"])
+
+
+_READ = """
+import json, sys, time
+from pathlib import Path
+from eap_core.clip import Wanted, load
+from eap_core.clip.torchvision_shim import import_torchvision
+import_torchvision()
+import open_clip
+open_clip.add_model_config(Path(sys.argv[1]))
+model = load(Wanted(Path(sys.argv[1]).stem, weights=Path(sys.argv[2])))
+started = time.monotonic()
+vectors = model.texts(["a photo of a broken bottle"]).tolist()
+print(json.dumps({"vectors": vectors, "seconds": time.monotonic() - started}))
+"""
+
+
+def test_words_are_fetched_once_and_then_need_no_connection(
+    carried: Carried, tmp_path: Path
+) -> None:
+    """Where nobody answers, the hub's client would try for many minutes."""
+    weights = Path(str(carried.wanted.weights))
+    alone = tmp_path / weights.name
+    alone.write_bytes(weights.read_bytes())
+    config = weights.with_name(f"{carried.wanted.model}.json")
+    named = ("tokenizer.json", "tokenizer_config.json")
+    files = {name: carried.tokenizer.with_name(name).read_bytes() for name in named}
+    home = tmp_path / "home"
+    variables = {"HF_HOME": str(home), "HF_HUB_OFFLINE": "0", "NO_PROXY": "*"}
+
+    def read(place: str) -> Any:
+        done = subprocess.run(
+            [sys.executable, "-c", _READ, str(config), str(alone)],
+            cwd=Path(__file__).parents[3],
+            env={**os.environ, **variables, "HF_ENDPOINT": place},
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        assert done.stderr == ""
+        return json.loads(done.stdout)
+
+    with hub("nobody/words", files) as place:
+        first = read(place)
+        for file in home.glob("hub/**/tokenizer.json"):  # as if it had been stopped halfway
+            file.unlink()
+        assert read(place)["vectors"] == first["vectors"]
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        again = read(f"http://127.0.0.1:{deaf.getsockname()[1]}")
+    assert again["vectors"] == first["vectors"]
+    assert again["seconds"] < 60  # less than one; with a question it would be many minutes
+    expected = load(carried.wanted).texts(["a photo of a broken bottle"])
+    np.testing.assert_array_equal(first["vectors"], expected)
 
 
 def test_the_command_that_is_offered_fetches_weights_and_words(

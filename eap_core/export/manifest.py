@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from eap_core import __version__
@@ -17,6 +16,7 @@ from eap_core.export.selection import Selection, tie_at_cut
 from eap_core.export.source import Source
 from eap_core.review import Conflict, Decision
 from eap_core.store.items import Item
+from eap_core.store.runs import portable
 
 KIND = "eap-curator bundle"
 VERSION = 1
@@ -49,7 +49,7 @@ def manifest(
         "run": {
             "id": run.id,
             "fingerprint": run.fingerprint,
-            "settings": _settings(run.settings),
+            "settings": portable(run.settings),
             "versions": dict(run.versions),
             "findings": [
                 {key: finding[key] for key in ("code", "severity", "what")}
@@ -78,12 +78,6 @@ def manifest(
         "notes": list(notes),
         "files": {path: dict(each) for path, each in sorted(files.items())},
     }
-
-
-def _settings(recorded: Mapping[str, Any]) -> dict[str, Any]:
-    """Without where on this machine the weights lie, which is nobody else's business."""
-    weights = recorded.get("weights")
-    return {**recorded, "weights": Path(weights).name} if weights else dict(recorded)
 
 
 def _selection(source: Source, request: Request, selection: Selection) -> dict[str, Any]:

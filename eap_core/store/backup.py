@@ -17,6 +17,7 @@ from eap_core.progress import Progress, silent
 from eap_core.store.archive_form import FORMAT, MANIFEST, PROJECT, ROWS, to_line
 from eap_core.store.blobs import Blobs, pieces, whole_file
 from eap_core.store.failures import told_of_disk
+from eap_core.store.runs import portable
 from eap_core.store.schema import VERSION, now, projects, runs
 from eap_core.store.store import Store
 
@@ -82,7 +83,10 @@ def _rows(connection: Connection, table: Table, project: str, hashes: set[str]) 
     result = connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(_query(table, project))
     for row in result.mappings():
         hashes.update(row[name] for name in ("sha256", "mask") if row.get(name))
-        yield to_line(dict(row))
+        own = dict(row)
+        if table is runs:
+            own["settings"] = portable(own["settings"])
+        yield to_line(own)
 
 
 def _query(table: Table, project: str) -> Select[tuple[object, ...]]:

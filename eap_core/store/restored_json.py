@@ -23,6 +23,7 @@ _PLAN: Shape = {
     **{"assumed_rate": (*_NUMBER, type(None)), "seed": int, "features": str},
     **{"notes": list, "warnings": list},
 }
+_OF_CLIP: Shape = {"clip_model": str, "weights": (str, type(None)), "int8": bool}
 _FINDING: Shape = {"code": str, "severity": str, "what": str, "todo": str, "where": list}
 _SEVERITIES = ("stop", "warning", "note")
 _FACTS: Shape = {
@@ -59,7 +60,7 @@ def item_lacks(row: Row, kind: str) -> str | None:
 def run_lacks(row: Row) -> str | None:
     from eap_core.settings import Settings  # slow to import
 
-    wrong = _lacking(row["settings"], _PLAN)
+    wrong = _lacking(row["settings"], _PLAN) or _misfit(row["settings"], _OF_CLIP)
     if wrong is None and not _makes(Settings, row["settings"]["settings"]):
         wrong = "settings"
     if wrong is not None:
@@ -87,6 +88,11 @@ def _lacking(found: object, shape: Shape, *, alone: bool = False) -> str | None:
         return "*"
     wrong = [key for key, kind in shape.items() if not isinstance(found.get(key, _ABSENT), kind)]
     return next(iter([*wrong, *(found.keys() - shape.keys() if alone else ())]), None)
+
+
+def _misfit(found: Row, shape: Shape) -> str | None:
+    """The first key that is of another type; an older program wrote none of them."""
+    return _lacking(found, {key: kind for key, kind in shape.items() if key in found})
 
 
 def _pair(value: object) -> bool:

@@ -15,6 +15,7 @@ from eap_core.roles import ROLES
 from eap_core.store.decision_checks import check
 from eap_core.store.ids import is_id, new_ids, state_digest
 from eap_core.store.restored_json import item_lacks, run_lacks, upload_lacks
+from eap_core.store.runs import portable
 
 Row = dict[str, Any]
 
@@ -85,7 +86,7 @@ def _run(row: Row, known: Restoring) -> Row:
     candidates = [known.named("items", item) for item in row["candidates"]]
     known.lengths[run] = len(candidates)
     there, here = known.states
-    settings = row["settings"]
+    settings = portable(row["settings"])
     if settings.get("state") == there:  # or a copy would say that its data changed
         settings = {**settings, "state": here}
     return row | {"id": run, "job": None, "candidates": candidates, "settings": settings}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
@@ -38,6 +39,13 @@ class Run:
     status: Status
     finished_at: datetime | None
     error: str | None
+
+
+def portable(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Without where on this machine a model's weights lie: elsewhere that is of no use, and from
+    elsewhere nobody should say which files are read here."""
+    weights = settings.get("weights")
+    return {**settings, "weights": Path(weights).name or None} if weights else dict(settings)
 
 
 def start(

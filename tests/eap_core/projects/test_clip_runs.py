@@ -27,6 +27,7 @@ from eap_core.projects.results import run_frame
 from eap_core.projects.scored import complete_run, score_project
 from eap_core.settings import AUTHORS
 from eap_core.store import projects, runs
+from eap_core.store.backup import backup
 from eap_core.store.store import Store
 from tests.eap_core.clip import tiny
 from tests.eap_core.projects.conftest import archive, picture
@@ -141,8 +142,8 @@ def test_the_record_of_an_older_run_is_a_plan() -> None:
     assert given.wanted.pretrained == "openai"
 
 
-def test_a_bundle_does_not_tell_where_the_weights_lay(
-    store: Store, project: str, plan: Plan
+def test_nothing_that_is_handed_on_tells_where_the_weights_lay(
+    store: Store, project: str, plan: Plan, tmp_path: Path
 ) -> None:
     score_project(store, project, plan)
     made = bundle(store, project, Request(format="csv", top=50.0))
@@ -150,6 +151,8 @@ def test_a_bundle_does_not_tell_where_the_weights_lay(
         settings = json.loads(packed.read("manifest.json"))["run"]["settings"]
     assert settings["weights"] == "tiny-clip-0.safetensors"
     assert settings["features"] == "clip"
+    with zipfile.ZipFile(backup(store, project, tmp_path / "b.zip").file) as packed:
+        assert b'"weights": "tiny-clip-0.safetensors"' in packed.read("rows/runs.jsonl")
 
 
 @pytest.mark.usefixtures("store")

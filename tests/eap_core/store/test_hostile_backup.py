@@ -160,6 +160,8 @@ def without(record: dict[str, Any], key: str) -> dict[str, Any]:
     return {name: value for name, value in record.items() if name != key}
 
 
+# Of another type than the program writes; an older program did not write them at all.
+OF_CLIP: dict[str, Any] = {"clip_model": None, "weights": 1, "int8": "yes"}
 FINDING = Finding("copies", "note", "two are alike").record
 BROKEN: list[tuple[str, dict[str, Any], str]] = [
     *(("uploads", {"details": without(TAKEN, key)}, f"uploads.details.{key}") for key in TAKEN),
@@ -169,7 +171,15 @@ BROKEN: list[tuple[str, dict[str, Any], str]] = [
     ("uploads", {"kind": "images"}, "items.facts"),
     ("items", {"metadata": []}, "items.metadata"),
     ("items", {"facts": []}, "items.facts"),
-    *(("runs", {"settings": without(PLAN, key)}, f"runs.settings.{key}") for key in PLAN),
+    *(
+        ("runs", {"settings": without(PLAN, key)}, f"runs.settings.{key}")
+        for key in PLAN
+        if key not in OF_CLIP
+    ),
+    *(
+        ("runs", {"settings": {**PLAN, key: wrong}}, f"runs.settings.{key}")
+        for key, wrong in OF_CLIP.items()
+    ),
     ("runs", {"settings": {**PLAN, "settings": {"nobody": 1}}}, "runs.settings.settings"),
     ("runs", {"candidates": {}}, "runs.candidates"),
     *(("runs", {"findings": [without(FINDING, key)]}, "runs.findings") for key in FINDING),
@@ -177,6 +187,19 @@ BROKEN: list[tuple[str, dict[str, Any], str]] = [
     ("runs", {"findings": [{**FINDING, "severity": "end of the world"}]}, "runs.findings"),
     ("runs", {"findings": ["x"]}, "runs.findings"),
 ]
+
+
+def test_a_run_from_before_clip_is_restored(store: Store, file: Path) -> None:
+    older = {key: value for key, value in PLAN.items() if key not in OF_CLIP}
+    copy = restore(store, repacked(file, edited("runs", 0, settings=older), honest=True))
+    assert Plan() in [Plan.from_record(dict(run.settings)) for run in runs.runs_of(store, copy.id)]
+
+
+@pytest.mark.parametrize("named", ["/etc/passwd", "../../etc/passwd"])
+def test_no_backup_says_which_files_are_read_here(store: Store, file: Path, named: str) -> None:
+    changed = edited("runs", 0, settings={**PLAN, "features": "clip", "weights": named})
+    copy = restore(store, repacked(file, changed, honest=True))
+    assert {run.settings["weights"] for run in runs.runs_of(store, copy.id)} == {None, "passwd"}
 
 
 @pytest.mark.parametrize(("table", "values", "named"), BROKEN)

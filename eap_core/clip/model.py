@@ -52,10 +52,13 @@ class ClipModel:
             ) from error
 
     def cut(self, sentences: Sequence[str]) -> int:
-        """How many of them fill all the words that the model reads, so that an end may be lost."""
+        """How many of them fill all the words that the model reads, so that an end may be lost.
+
+        One word more changes nothing then; what fills up a short sentence may be the very sign
+        that ends a long one, as SigLIP has it, and so tells nothing.
+        """
         tokens = self.tokenizer()
-        end = tokens([""])[0, -1]
-        return sum(int(tokens([sentence])[0, -1] != end) for sentence in sentences)
+        return sum(bool((tokens([one]) == tokens([f"{one} a"])).all()) for one in sentences)
 
     def _of_picture(self, picture: Image.Image) -> Any:
         return self.network.encode_image(self.prepare(picture.convert("RGB"))[None])

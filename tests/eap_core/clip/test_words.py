@@ -77,6 +77,26 @@ def test_words_beside_the_weights_need_no_hub(
     assert len({tuple(row) for row in rows}) == len(SENTENCES)
 
 
+def test_a_sentence_that_is_too_long_is_known_though_it_ends_as_short_ones_are_filled_up(
+    carried: Carried, tmp_path: Path
+) -> None:
+    from tokenizers import Tokenizer, processors
+
+    weights = Path(str(carried.wanted.weights))
+    (tmp_path / weights.name).write_bytes(weights.read_bytes())
+    words = Tokenizer.from_file(str(carried.tokenizer))
+    end = words.token_to_id("</s>")
+    words.post_processor = processors.TemplateProcessing("$A </s>", special_tokens=[("</s>", end)])
+    words.save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", "pad_token": "</s>"})
+    )
+    model = load(Wanted(carried.wanted.model, weights=tmp_path / weights.name))
+    lengths = [len(words.encode(sentence).ids) for sentence in SENTENCES]
+    assert min(lengths) < LENGTH < max(lengths)
+    assert [model.cut([one]) for one in SENTENCES] == [int(n >= LENGTH) for n in lengths]
+
+
 def test_words_that_would_run_a_program_are_refused(carried: Carried, tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     weights = Path(str(carried.wanted.weights))

@@ -32,12 +32,15 @@ def scored_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> Iterator[Store]:
-    home = tmp_path / "home"
+def home(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """Where the store will be; tests of one page may have one of their own."""
     if "demo" in request.fixturenames:
-        shutil.copytree(request.getfixturevalue("scored_home"), home)
+        shutil.copytree(request.getfixturevalue("scored_home"), tmp_path / "home")
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def store(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     monkeypatch.delenv("EAP_STORE", raising=False)
     monkeypatch.setenv("EAP_HOME", str(home))
     st.cache_resource.clear()

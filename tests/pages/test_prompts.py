@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextInput
 
@@ -48,18 +46,11 @@ def weaves_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def store(weaves_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    shutil.copytree(weaves_home, tmp_path / "home")
-    monkeypatch.delenv("EAP_STORE", raising=False)
+def home(weaves_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("EAP_ROOTS", raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")  # for the worker, which is another process
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
-    monkeypatch.setenv("EAP_HOME", str(tmp_path / "home"))
-    st.cache_resource.clear()
-    opened = open_store()
-    yield opened
-    opened.close()
-    st.cache_resource.clear()
+    return Path(shutil.copytree(weaves_home, tmp_path / "home"))
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from eap_core.projects.demos import Demo, make_demo
 from eap_core.projects.prompting import PromptPlan, prompt
 from eap_core.projects.results import run_frame
 from eap_core.review import Decision
-from eap_core.store import projects as known
 from eap_core.store.decisions import append
 from eap_core.store.opening import open_store
 from tests.browser.app_server import AppServer
@@ -81,9 +80,7 @@ def _demo(home: Path, kind: Demo) -> str:
 def _look(home: Path, project: str, folder: Path) -> None:
     """Let a model look at the demo's images, which the app itself would have to fetch."""
     store, model = open_store(home), taught(folder)
-    run = known.by_id(store, project).current_run
-    assert run is not None
-    prompt(store, run, PromptPlan(OBJECT, model=model.model, weights=model.weights))
+    prompt(store, project, PromptPlan(OBJECT, model=model.model, weights=model.weights))
     store.close()
 
 

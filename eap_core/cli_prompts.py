@@ -61,7 +61,7 @@ def prompts(
     \b
     python -m eap_core prompts bottle --object bottle
     python -m eap_core prompts bottle --object "glass bottle" --templates own.csv --out pairs.csv
-    python -m eap_core prompts bottle --object bottle --model ViT-B-32:openai --weights b32.pt
+    python -m eap_core prompts bottle --object cup --model ViT-B-32:openai --weights b.safetensors
     """
     if out is not None:
         check_target(out, templates, weights, endings=(".csv", ".json"))
@@ -74,8 +74,8 @@ def prompts(
         if run is None:
             raise DataError(f"{shown(found.name)} has no scores yet — use the command run first")
         with console.progress_bar(quiet=json) as progress:
-            prompt(store, run, plan, progress)
-        seen = prompted(store, run)
+            prompt(store, found.id, plan, progress)
+        seen = prompted(store, found.id)
         assert seen is not None  # it was kept just now
         made = report(
             seen,
@@ -99,7 +99,7 @@ def _templates(path: Path | None) -> tuple[Template, ...]:
         return SHIPPED
     try:
         if path.exists() and not path.is_file():
-            raise OSError(0, "no file")
+            raise OSError(0, "it is a folder, or no file")
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
@@ -131,7 +131,7 @@ def _show(made: Report) -> None:
                 _label(choice.selection.name),
                 len(choice.selection.rows),
                 *templates[choice.best.pair],
-                f"{choice.best.selection_auc:.3f}",
+                _auc(choice.best.selection_auc),
                 _auc(choice.best.test_auc),
             ]
             for choice in made.choices
@@ -143,7 +143,7 @@ def _show(made: Report) -> None:
         f"The best {len(shown_pairs)} of {len(templates)} pairs: {_label(first.selection.name)}",
         ["normal", "anomalous", "AUC", "test AUC"],
         [
-            [*templates[one.pair], f"{one.selection_auc:.3f}", _auc(one.test_auc)]
+            [*templates[one.pair], _auc(one.selection_auc), _auc(one.test_auc)]
             for one in shown_pairs
         ],
     )
@@ -155,4 +155,5 @@ def _label(name: str) -> str:
 
 
 def _auc(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
+    """Rounded as the page rounds it: 0.8975 is nearer to neither side."""
+    return "–" if value is None else f"{round(100 * value, 1) / 100:.3f}"

@@ -66,10 +66,8 @@ def _export(store: Store, job: Job, progress: Progress) -> Any:
     return {"name": made.name, "sha256": made.sha256}
 
 
-def _prompts(store: Store, job: Job, progress: Progress) -> Any:
-    run = str(job.arguments["run"])
-    prompt(store, run, PromptPlan.from_record(job.arguments), progress)
-    return run
+def _prompts(store: Store, job: Job, progress: Progress) -> None:
+    prompt(store, _project(job), PromptPlan.from_record(job.arguments), progress)
 
 
 WORK: Mapping[str, Work] = MappingProxyType(

@@ -28,7 +28,7 @@ def page(found: Subject) -> None:
         st.info("None of the scored candidates is in the project any more.")
         return
     last = prompt_form.latest(found)
-    seen = cached.prompted(found.run.id, found.state, cached.prompts_mark(found.run.id))
+    seen = cached.prompted(found.project.id, found.state, cached.prompts_mark(found.project.id))
     if seen is not None:
         if jobs.active(last) or prompt_form.failed(last):
             said = "failed" if prompt_form.failed(last) else "is under way"
@@ -41,6 +41,8 @@ def page(found: Subject) -> None:
 def look(found: Subject, seen: Prompted | None, last: Job | None) -> None:
     """How far the work is, or what it needs: always in the same place."""
     if last is not None and jobs.active(last):
+        if prompt_form.pressed():  # in a tab that did not know
+            st.warning(f"{prompt_form.NOT_BEGUN[:1].upper()}{prompt_form.NOT_BEGUN[1:]}.")
         jobs.progress(found.store, last.id)
         st.caption("You can leave this page or close it: the work goes on.")
         return
@@ -57,7 +59,8 @@ def results(found: Subject, seen: Prompted) -> None:
             "them all.",
             icon=":material/update:",
         )
-    mark, columns = cached.prompts_mark(found.run.id), runs.score_names(found.store, found.run.id)
+    mark = cached.prompts_mark(found.project.id)
+    columns = runs.score_names(found.store, found.run.id)
     accepted = accepted_items(found.standing().states)
     report = cached.prompt_report(found.run.id, found.state, columns, mark, accepted)
     prompt_results.show(found, report)

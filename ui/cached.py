@@ -88,18 +88,18 @@ def places(run: str) -> Places | None:
     return places_of(opened(), run)
 
 
-def prompts_mark(run: str) -> int:
-    """Changes whenever other prompts were tried on a run's images."""
+def prompts_mark(project: str) -> int:
+    """Changes whenever other prompts were tried on a project's images."""
     try:
-        return derived.prompts_file(opened().home, run).stat().st_mtime_ns
+        return derived.prompts_file(opened().home, project).stat().st_mtime_ns
     except OSError:
         return 0
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def prompted(run: str, state: str, mark: int) -> Prompted | None:  # noqa: ARG001
-    """What a model sees in a run's images; None while none has looked."""
-    return prompts_of(opened(), run)
+def prompted(project: str, state: str, mark: int) -> Prompted | None:  # noqa: ARG001
+    """What a model sees in a project's images; None while none has looked."""
+    return prompts_of(opened(), project)
 
 
 @st.cache_resource(max_entries=4, show_spinner="Comparing the prompts")
@@ -107,7 +107,7 @@ def prompt_report(
     run: str, state: str, columns: tuple[str, ...], mark: int, accepted: tuple[str, ...]
 ) -> Report:
     """Which pair each selection chooses, the accepted candidates' among them."""
-    seen = prompted(run, state, mark)
+    about = runs.by_id(opened(), run)
+    seen = prompted(about.project, state, mark)
     assert seen is not None  # whoever asks has looked
-    seed = int(runs.by_id(opened(), run).settings["seed"])
-    return report(seen, scores(run, state, columns), accepted, seed)
+    return report(seen, scores(run, state, columns), accepted, int(about.settings["seed"]))

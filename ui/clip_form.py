@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import streamlit as st
 
 from eap_core.clip.int8 import installed
+from eap_core.errors import DataError
 from eap_core.health.finding import Finding
 from eap_core.images.roots import below_root, configured_roots
 from eap_core.projects.plan import Plan
 from ui import health
+from ui.clip_words import FETCHED_BY, command, on_screen
+from ui.settings_words import options
 from ui.words import plain
 
-_FETCHED_BY = re.compile(r"\brun (hf download .+?) where there is a connection")
 ON_FETCHING = (
     "The model is fetched once, close to a gigabyte, and then looks at two to four images a second."
 )
 
 
-def clip_settings(project: str, given: Plan, key: str) -> tuple[str, str | None, bool]:
+@dataclass(frozen=True)
+class Model:
+    """What the fields say; ``file`` is a DataError where the one that is named may not be read."""
+
+    name: str
+    file: Callable[[], Path | None]
+    fetched: bool  # no file is named
+
+
+def clip_settings(given: Plan, key: str) -> tuple[str, str | None, bool]:
     """The model's name, its file and whether to look in 8 bits; a DataError where the file may not
-    be read."""
-    st.caption(
-        f"{ON_FETCHING} If it cannot be fetched, the full features are used instead, and the run "
-        "says so."
-    )
-    file = Path(given.weights) if given.weights else None
-    named, chosen = model_and_file(given.clip_model, file, key, ("run", project))
+    be read, which is said beside its field."""
+    place = st.empty()
+    model = model_and_file(given.clip_model, remembered(given.weights), key)
+    if model.fetched:
+        place.caption(
+            f"{ON_FETCHING} If it cannot be fetched, the full features are used instead, and the "
+            "run says so."
+        )
+    wrong = st.container()
     eight = installed() and st.toggle(
         "Twice as fast, a little coarser (8 bits)",
         given.int8,
@@ -40,14 +51,18 @@ def clip_settings(project: str, given: Plan, key: str) -> tuple[str, str | None,
         help="Tried on some normals first: where it would change the ranking it is not used, and "
         "the run says so. Worth it from some hundred images on.",
     )
-    found = chosen()
-    return named, str(found) if found else None, eight
+    try:
+        found = model.file()
+    except DataError as error:
+        wrong.error(plain(str(error)), icon=":material/error:")
+        raise DataError("The model file cannot be used: see above, beside its field.") from error
+    return model.name, str(found) if found else None, eight
 
 
 def fell_back(project: str, asked: Plan, finding: Finding) -> None:
     """That a run does without CLIP, and how to score with it all the same."""
     health.one(replace(finding, what=on_screen(finding.what)))
-    if not _FETCHED_BY.search(finding.what):
+    if not FETCHED_BY.search(finding.what):
         return
     with st.expander("Bring the model by hand", icon=":material/memory:"):
         _by_hand(finding.what)
@@ -57,27 +72,14 @@ def fell_back(project: str, asked: Plan, finding: Finding) -> None:
                 "the file that ends in `.safetensors`."
             )
         else:
-            _by_command("3. Run", ("run", project), asked.clip_model)
+            score_by_command(project, asked, "3. Run")
 
 
-def on_screen(error: str, below: str = "") -> str:
-    """What is wrong and what to do, where the core speaks of the command line's options.
+def model_and_file(model: str, file: Path | None, key: str, error: str = "") -> Model:
+    """The fields, as they are or as they were the last time.
 
-    ``below`` tells where the steps are that bring a model by hand.
-    """
-    if _FETCHED_BY.search(error):
-        return error.partition(" — ")[0] + below
-    said = error.replace("with --weights FILE", "as the model file")
-    return said.replace("with --model", "as the CLIP model")
-
-
-def model_and_file(
-    model: str, file: Path | None, key: str, words: tuple[str, ...], error: str = ""
-) -> tuple[str, Callable[[], Path | None]]:
-    """The model's name, and how to find its file, which is a DataError where it may not be read.
-
-    ``words`` are those of the command line that does the same work; ``error`` is why the model
-    could not be had the last time.
+    ``error`` is why the model could not be had then; where files may not be named on pages, a
+    command must be offered, too.
     """
     named = st.text_input(
         "CLIP model",
@@ -90,16 +92,48 @@ def model_and_file(
         width=420,
     )
     named = (named or "").strip() or Plan.clip_model
-    lost = bool(_FETCHED_BY.search(error))
-    if lost:
+    if lost(error):
         st.markdown("**Bring the model by hand**")
         _by_hand(error)
     if configured_roots():
-        if lost:
+        if lost(error):
             st.markdown("3. Name the file that ends in `.safetensors` here, and look again.")
-        return named, _file(file, key)
-    _by_command("3. Run" if lost else "With a model file that you have, run", words, named)
-    return named, lambda: file if named == model else None
+        return _with_file(named, file, key)
+    same = file if named == model else None
+    if same is not None and not st.toggle(
+        f"With the model file {plain(same.name)}", True, key=f"{key}.same", persist_state="session"
+    ):
+        same = None
+    return Model(named, lambda: same, same is None)
+
+
+def remembered(weights: str | None) -> Path | None:
+    """A file of the time before; of one that was named on another machine only the name is here."""
+    path = Path(weights) if weights else None
+    return path if path is not None and path.is_absolute() else None
+
+
+def lost(error: str) -> bool:
+    """Whether the weights could be had nowhere."""
+    return bool(FETCHED_BY.search(error))
+
+
+def score_by_command(project: str, plan: Plan, start: str) -> None:
+    """How to score with a file of weights where pages may open none."""
+    by_command(start, ("run", project, *options(plan)), plan.clip_model)
+
+
+def by_command(start: str, words: tuple[str, ...], model: str) -> None:
+    """The way past this page, which may open no files."""
+    st.markdown(
+        f"{start} this in the program's folder on the server, FILE being the file that ends in "
+        "`.safetensors`. What it finds appears on this page, too."
+    )
+    st.code(command(*words, "--model", model, "--weights", "FILE"), language=None, wrap_lines=True)
+    st.caption(
+        "Files can also be named on this page, once whoever runs the server has opened a folder "
+        "for them (EAP\\_ROOTS)."
+    )
 
 
 def _by_hand(error: str) -> None:
@@ -108,29 +142,15 @@ def _by_hand(error: str) -> None:
         "1. On a computer that has a connection, and Python with `pip install huggingface_hub`, "
         "run this. It makes a folder of files."
     )
-    command = _FETCHED_BY.findall(error)[0].replace(" FOLDER", " model")
-    st.code(command, language=None, wrap_lines=True)
+    fetching = FETCHED_BY.findall(error)[0].replace(" FOLDER", " model")
+    st.code(fetching, language=None, wrap_lines=True)
     st.markdown(
         "2. Copy all of them into one folder on this server, beside the model file if that is "
         f"here already{_below()}."
     )
 
 
-def _by_command(start: str, words: tuple[str, ...], model: str) -> None:
-    """The way past this page, which may open no files."""
-    st.markdown(
-        f"{start} this in the program's folder on the server, FILE being the file that ends in "
-        "`.safetensors`. What it finds appears on this page, too."
-    )
-    command = ("python", "-m", "eap_core", *words, "--model", model, "--weights", "FILE")
-    st.code(shlex.join(command), language=None, wrap_lines=True)
-    st.caption(
-        "Files can also be named on this page, once whoever runs the server has opened a folder "
-        "for them (EAP\\_ROOTS)."
-    )
-
-
-def _file(given: Path | None, key: str) -> Callable[[], Path | None]:
+def _with_file(model: str, given: Path | None, key: str) -> Model:
     """From the folders that the server's operator has opened, or the one of the time before."""
     asked = st.text_input(
         "Model file on this server",
@@ -141,10 +161,12 @@ def _file(given: Path | None, key: str) -> Callable[[], Path | None]:
         key=f"{key}.weights",
         persist_state="session",
     )
-    path = Path((asked or "").strip())
-    if path in (Path(), given):
-        return lambda: given if path == given else None
-    return lambda: below_root(path, configured_roots())
+    path = Path((asked or "").strip().strip("\"'"))  # as paths are pasted
+    if path == Path():
+        return Model(model, lambda: None, fetched=True)
+    if path == given:
+        return Model(model, lambda: given, fetched=False)
+    return Model(model, lambda: below_root(path, configured_roots()), fetched=False)
 
 
 def _below() -> str:

@@ -13,6 +13,7 @@ from eap_core.store.jobs import Job
 from eap_core.store.schema import now
 from eap_core.store.store import Store
 from ui import frame
+from ui.clip_words import on_screen
 from ui.words import duration, plain
 
 _DOING = {
@@ -83,6 +84,6 @@ def outcome(job: Job | None) -> None:
     if job is None or not just_ended(job):
         return
     if job.status == "failed":
-        st.error(plain(job.error or "it failed"), icon=":material/error:")
+        st.error(plain(on_screen(job.error or "it failed")), icon=":material/error:")
     elif job.status == "cancelled":
         st.info(f"{_DOING[job.kind]} was cancelled. What was complete before that is kept.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -9,18 +10,25 @@ import pandas as pd
 import streamlit as st
 
 from eap_core import jobs as work
-from eap_core.errors import EapError
+from eap_core.errors import EapError, UnavailableError
+from eap_core.images.roots import configured_roots
 from eap_core.projects.plan import Plan
 from eap_core.projects.prompting import Prompted, PromptPlan
 from eap_core.prompts import SHIPPED, Template, checked, object_name, read_templates
 from eap_core.prompts.templates import LONGEST_NAME, LONGEST_TEXT, templates_csv
 from eap_core.store.jobs import Job
 from ui import downloads, frame, jobs, session
-from ui.clip_form import ON_FETCHING, model_and_file, on_screen
+from ui.clip_form import ON_FETCHING, by_command, lost, model_and_file, remembered
+from ui.clip_words import on_screen
 from ui.subject import Subject
 from ui.words import plain
 
 _FAMILIAR = 300  # pixels of the table of templates
+_START = "prompts.start"
+NOT_BEGUN = (
+    "another look at these images is under way — yours was not begun, ask again when that has ended"
+)
+Rows = Sequence[tuple[str, str]]
 
 
 def latest(found: Subject) -> Job | None:
@@ -31,6 +39,11 @@ def latest(found: Subject) -> Job | None:
 def failed(job: Job | None) -> bool:
     """Whether the last look failed, and that is news."""
     return job is not None and job.status == "failed" and jobs.just_ended(job)
+
+
+def pressed() -> bool:
+    """Whether the button was pressed just now, also if it is not drawn any more."""
+    return bool(session.widget(_START))
 
 
 def outcome(job: Job | None) -> None:
@@ -52,31 +65,36 @@ def form(found: Subject, seen: Prompted | None, last: Job | None) -> None:
         max_chars=LONGEST_NAME,
         placeholder="bottle, woven textile, circuit board",
         help="One object, in a few English words: most models know English best.",
-        key=f"prompts.object.{found.run.id}",
+        key=f"prompts.object.{found.project.id}",
         persist_state="session",  # while the work is under way the form is not there
         width=420,
     )
     with st.expander("Pairs of descriptions", icon=":material/edit_note:"):
         rows = _templates(found, before)
-    model, file = _usual(found, before)
-    words = ("prompts", found.project.name, "--object", _named(name or ""))
     with st.expander("The model", expanded=failed(last), icon=":material/memory:"):
-        error = last.error if last and failed(last) else None
-        key = f"prompts.{found.run.id}"
-        model, weights = model_and_file(model, file, key, words, error or "")
-    costs = ON_FETCHING if seen is None and not failed(last) else ""
-    st.caption(f"{len(found.items):,} images, {len(rows):,} pairs, by {plain(model)}. {costs}")
+        error = (last.error or "") if last and failed(last) else ""
+        model = model_and_file(*_usual(found, before), f"prompts.{found.project.id}", error)
+        if not configured_roots():
+            words = ("prompts", found.project.name, "--object", _named(name or ""))
+            start = "3. Run" if lost(error) else "With a model file that you have, run"
+            by_command(start, words, model.name)
+    costs = ON_FETCHING if model.fetched and seen is None and not failed(last) else ""
+    count = sum(map(any, rows))
+    st.caption(
+        f"{len(found.items):,} images, {count:,} pair{'s' if count != 1 else ''}, by "
+        f"{plain(model.name)}. {costs}"
+    )
     if st.button(
         "Look at the images" if seen is None else "Look again",
         type="primary" if seen is None else "secondary",
         icon=":material/visibility:",
-        key="prompts.start",
+        key=_START,
     ):
         with frame.errors_said():
-            plan = PromptPlan(object_name(name or ""), checked(rows), model, weights())
-            if not jobs.active(latest(found)):
-                arguments = {**plan.record, "run": found.run.id}
-                work.launch(found.store, "prompts", arguments, found.project.id)
+            plan = PromptPlan(object_name(name or ""), _checked(rows), model.name, model.file())
+            if jobs.active(latest(found)):  # begun in another tab, or by somebody else
+                raise UnavailableError(NOT_BEGUN)
+            work.launch(found.store, "prompts", plan.record, found.project.id)
             _keep(found, plan.templates)
             st.rerun()
 
@@ -89,10 +107,11 @@ def _before(seen: Prompted | None, last: Job | None) -> PromptPlan | None:
 
 
 def _templates(found: Subject, before: PromptPlan | None) -> list[tuple[str, str]]:
-    """The pairs as they stand in the table on screen."""
+    """The pairs as they stand in the table on screen, empty rows among them."""
     st.markdown(
         "Each pair describes a normal object and an anomalous one; **{}** stands for its name. "
-        "Change a cell, add a row at the end, or bring a table of your own."
+        "Change a cell, add a row at the end, or bring a table of your own. The paper's pairs are "
+        "spelt as they are there."
     )
     base, version = _base(found, before)
     edited = st.data_editor(
@@ -104,11 +123,12 @@ def _templates(found: Subject, before: PromptPlan | None) -> list[tuple[str, str
             "normal": st.column_config.TextColumn("Normal", max_chars=LONGEST_TEXT),
             "anomalous": st.column_config.TextColumn("Anomalous", max_chars=LONGEST_TEXT),
         },
-        key=f"prompts.editor.{found.run.id}.{version}",
+        key=_editor(found, version),
         alt=f"{len(base)} pairs of descriptions, which can be changed",
     )
     cells = edited.fillna("").astype(str)
-    rows = [(n, a) for n, a in zip(cells["normal"], cells["anomalous"], strict=True) if n or a]
+    rows = list(zip(cells["normal"], cells["anomalous"], strict=True))
+    session.keep(_draft(found), rows)  # the table itself is forgotten with the page
     with st.container(horizontal=True, vertical_alignment="center"):
         address = downloads.offered("prompts.templates", lambda: _csv(rows), "templates.csv")
         downloads.link("Download these pairs (CSV)", address, "prompts.templates.download")
@@ -119,7 +139,7 @@ def _templates(found: Subject, before: PromptPlan | None) -> list[tuple[str, str
         "Use the pairs of a CSV with the columns normal, anomalous",
         type=["csv"],
         max_upload_size=1,
-        key=f"prompts.file.{found.run.id}.{version}",
+        key=f"prompts.file.{found.project.id}.{version}",
     )
     if file is not None:
         with frame.errors_said():
@@ -128,24 +148,47 @@ def _templates(found: Subject, before: PromptPlan | None) -> list[tuple[str, str
     return rows
 
 
-def _csv(rows: list[tuple[str, str]]) -> str:
-    return templates_csv(Template(normal, anomalous) for normal, anomalous in rows)
+def _csv(rows: Iterable[tuple[str, str]]) -> str:
+    return templates_csv(Template(*row) for row in rows if any(row))
+
+
+def _checked(rows: list[tuple[str, str]]) -> tuple[Template, ...]:
+    """Without the empty rows, which count all the same when a person looks for the fifth."""
+    filled = {f"row {i + 1}": row for i, row in enumerate(rows) if any(row)}
+    return checked(filled.values(), places=list(filled))
 
 
 def _keep(found: Subject, templates: tuple[Template, ...]) -> None:
     """Another table starts without the changes that were made to the one before."""
+    session.taken(_draft(found))
     _, version = _base(found, None)
     session.keep(_key(found), (templates, version + 1))
 
 
-def _base(found: Subject, before: PromptPlan | None) -> tuple[tuple[Template, ...], int]:
-    """The pairs that changes are made to, and how many tables there were before."""
-    kept = cast("tuple[tuple[Template, ...], int] | None", session.kept(_key(found)))
-    return kept or (before.templates if before else SHIPPED, 0)
+def _base(found: Subject, before: PromptPlan | None) -> tuple[Rows, int]:
+    """The pairs that changes are made to, and how many tables there were before.
+
+    Whoever comes back to the page finds the changes that were made when it was left.
+    """
+    kept = cast("tuple[Rows, int] | None", session.kept(_key(found)))
+    rows, version = kept or (before.templates if before else SHIPPED, 0)
+    left = cast("Rows | None", session.kept(_draft(found)))
+    if left is not None and session.widget(_editor(found, version)) is None:
+        rows, version = [row for row in left if any(row)], version + 1
+        session.keep(_key(found), (rows, version))
+    return rows, version
 
 
 def _key(found: Subject) -> str:
-    return f"prompts.templates.{found.run.id}"
+    return f"prompts.templates.{found.project.id}"
+
+
+def _draft(found: Subject) -> str:
+    return f"prompts.draft.{found.project.id}"
+
+
+def _editor(found: Subject, version: int) -> str:
+    return f"prompts.editor.{found.project.id}.{version}"
 
 
 def _usual(found: Subject, before: PromptPlan | None) -> tuple[str, Path | None]:
@@ -155,7 +198,7 @@ def _usual(found: Subject, before: PromptPlan | None) -> tuple[str, Path | None]
     plan = Plan.from_record(dict(found.run.settings))
     if plan.features != "clip":
         return PromptPlan.model, None
-    return plan.clip_model, Path(plan.weights) if plan.weights else None
+    return plan.clip_model, remembered(plan.weights)
 
 
 def _named(name: str) -> str:

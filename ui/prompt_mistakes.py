@@ -30,8 +30,14 @@ def show(found: Subject, views: Views, choice: Choice) -> None:
     )
     count = len(wrong.found)
     if count > _COUNTS[0]:
+        offered = [n for n, before in zip(_COUNTS, (0, *_COUNTS), strict=False) if before < count]
         count = st.segmented_control(
-            "How many", _COUNTS, default=_COUNTS[1], key="prompts.count", required=True
+            "How many",
+            offered,
+            default=offered[1],
+            key="prompts.count",
+            persist_state="session",
+            required=True,
         )
     with st.container(horizontal=True, gap="small"):
         for one in wrong.found[:count]:

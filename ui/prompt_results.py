@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from math import sqrt
-
 import pandas as pd
 import streamlit as st
 
 from eap_core.projects.prompt_report import Report
 from eap_core.projects.prompting import Prompted
-from eap_core.prompts import Choice, Ranked, Views
+from eap_core.prompts import Choice, Ranked, may_be_guessing
 from eap_core.writers import csv_text
 from ui import downloads, prompt_charts, prompt_mistakes
 from ui.prompt_charts import Line
 from ui.prompt_words import percent, selection_words
 from ui.subject import Subject
+from ui.words import plain
 
 _BARE = {"displayModeBar": False}
 _FIRST_PAIRS = 8
@@ -28,6 +27,7 @@ def show(found: Subject, report: Report) -> None:
         names,
         format_func=selection_words,
         key="prompts.by",
+        persist_state="session",
         help="The pair that best tells these images from the training normals is chosen.",
         width=420,
     )
@@ -43,7 +43,9 @@ def show(found: Subject, report: Report) -> None:
 
 def _chosen(report: Report, choice: Choice) -> None:
     best = choice.best
-    st.subheader(f"The best of {len(choice.ranking):,} pairs", anchor=False)
+    count = len(choice.ranking)
+    title = f"The best of {count:,} pairs" if count > 1 else "The pair"
+    st.subheader(title, anchor=False)
     titles = ("A normal one is described as", "An anomalous one is described as")
     for column, title, text in zip(st.columns(2), titles, _texts(report, best), strict=True):
         with column:
@@ -59,21 +61,22 @@ def _chosen(report: Report, choice: Choice) -> None:
             st.metric("Told apart, test images", percent(best.test_auc), width=280)
     st.caption(
         "Of an anomaly and a normal, how often the anomaly is the one that is more like its "
-        "description. Guessing is 50 %, perfect is 100 %."
+        "description. Guessing is 50 %, perfect is 100 %. Looked at by the model "
+        f"{plain(report.prompted.plan.model)}."
     )
     _reservations(report.prompted, choice)
 
 
 def _reservations(seen: Prompted, choice: Choice) -> None:
     """What keeps one from relying on the choice."""
-    best = choice.best
+    best, cut = choice.best, seen.cut
     if best.test_auc is None:
         st.info(
             "There are no test images of both kinds, so how good the choice is on new images is "
             "not known. Add held-out normals and real anomalies on the data page.",
             icon=":material/info:",
         )
-    elif best.test_auc < 0.5 + 2 * _chance(seen.views):
+    elif may_be_guessing(seen.views, choice):
         st.warning(
             "On the test images this pair does no better than guessing might. Try other "
             "descriptions, another choice of images or another model before relying on it.",
@@ -86,18 +89,13 @@ def _reservations(seen: Prompted, choice: Choice) -> None:
             "images that chose: of these, the one that keeps the two kinds farther apart on "
             "average is taken, then the first of the list."
         )
-    if seen.cut:
+    if cut:
         st.warning(
-            f"{seen.cut:,} of the descriptions are longer than the model reads: their ends count "
-            "for nothing. Shorten the object's name, or the descriptions.",
+            f"{cut:,} of the descriptions {'is' if cut == 1 else 'are'} longer than the model "
+            "reads: what is too much counts for nothing. Shorten the object's name, or the "
+            "descriptions.",
             icon=":material/warning:",
         )
-
-
-def _chance(views: Views) -> float:
-    """How far the AUC of guesses strays from one half on the test images (Mann and Whitney)."""
-    normals, anomalies = len(views.at("test_normal")), len(views.at("test_anomaly"))
-    return sqrt((normals + anomalies + 1) / (12 * normals * anomalies))
 
 
 def _pairs(report: Report, choice: Choice) -> None:
@@ -158,7 +156,8 @@ def _numbers(lines: list[Line]) -> pd.DataFrame:
         "selection": [line.selection_auc for line in lines],
         "test": [line.test_auc for line in lines],
     }
-    return 100 * pd.DataFrame(both, dtype=float).dropna(axis="columns", how="all")
+    numbers = 100 * pd.DataFrame(both, dtype=float).dropna(axis="columns", how="all")
+    return numbers.round(1)  # here, or a browser rounds the same number another way
 
 
 def _table(table: pd.DataFrame, key: str, alt: str) -> None:

@@ -80,6 +80,8 @@ def _one(store: Store, project: Project, run: Run, number: int) -> None:
         said = f"{icon} **Run {number}** · {frame.clock(run.created)} · {status}"
         lines = [said + (" · **shown everywhere now**" if current else "")]
         lines.append(plain(in_words(Plan.from_record(dict(run.settings)))))
+        if any(finding["code"] == "other-features" for finding in run.findings):
+            lines.append("CLIP was asked for and could not be had: with the full image features")
         lines += _gaps(store, run)
         st.markdown("  \n".join(lines), width="stretch")
         if (

@@ -8,6 +8,7 @@ import streamlit as st
 
 from eap_core import jobs as work
 from eap_core.evaluators import THIRTEEN
+from eap_core.images.roots import configured_roots
 from eap_core.projects.plan import Plan
 from eap_core.projects.state import state_of
 from eap_core.store import jobs as rows
@@ -17,6 +18,7 @@ from eap_core.store.projects import Project
 from eap_core.store.runs import Run
 from eap_core.store.store import Store
 from ui import cached, frame, jobs, methods
+from ui.clip_form import score_by_command
 from ui.settings_form import SettingsForm
 from ui.settings_words import in_words
 from ui.words import plain
@@ -48,6 +50,8 @@ def start(store: Store, project: Project, run: Run | None) -> None:
     with frame.errors_said():  # an impossible setting leaves the form as it is
         with st.expander("Settings", icon=":material/tune:"):
             plan = form.plan()
+            if plan.features == "clip" and not configured_roots():
+                score_by_command(project.name, plan, "With a model file that you have, run")
         st.caption(f"{counts['candidate']:,} candidates, {plain(in_words(plan))}.")
         if st.button(words, type="primary", icon=":material/speed:", key="score.start"):
             launch(store, project.id, plan)

@@ -142,7 +142,7 @@ class SettingsForm:
             features = self._features()
             if features == "clip":
                 try:
-                    return features, *clip_settings(self._project.name, given, self._key)
+                    return features, *clip_settings(given, self._key)
                 except DataError as error:
                     self._wrong.append(str(error))
         return features, given.clip_model, given.weights, given.int8

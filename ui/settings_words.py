@@ -69,6 +69,22 @@ def _of_plan(plan: Plan) -> list[str]:
     return found
 
 
+def options(plan: Plan) -> tuple[str, ...]:
+    """The same for the command line, but for the model of image features."""
+    settings, others = plan.settings, evaluator_names(plan.evaluators)[1:]
+    given = {
+        "--evaluators": "all" if set(others) == set(OTHERS) else ",".join(others) or None,
+        "--subsets": None if settings.subsets == AUTHORS.subsets else settings.subsets,
+        "--detector": None if settings.detector == AUTHORS.detector else settings.detector,
+        "--k": settings.k,
+        "--prior": plan.prior,
+        "--assumed-rate": plan.assumed_rate,
+        "--seed": plan.seed or None,
+    }
+    words = [(name, str(value)) for name, value in given.items() if value is not None]
+    return (*(word for pair in words for word in pair), *(("--int8",) if plan.int8 else ()))
+
+
 def thoroughness(subsets: int) -> str:
     """How often the data are looked at, in a word."""
     return THOROUGHNESS.get(subsets, f"{subsets:,} subsets")

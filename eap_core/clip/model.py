@@ -21,6 +21,7 @@ class ClipModel:
 
     A picture and a sentence belong together as much as ``scale · picture·sentence + bias`` is
     large. ``tokenizer`` is asked for only when there are sentences, for it may have to be fetched.
+    ``failure`` is what it is if its numbers turn out to be none.
     """
 
     name: str
@@ -31,6 +32,7 @@ class ClipModel:
     network: Any
     prepare: Callable[[Image.Image], Any]
     tokenizer: Callable[[], Callable[[list[str]], Any]]
+    failure: type[DataError] = DataError
 
     def images(self, pictures: Sequence[Image.Image]) -> Vectors:
         """A unit vector for each, one after the other: no bit depends on what stands beside."""
@@ -72,7 +74,7 @@ class ClipModel:
                 row[:] = encode(one)[0].float().numpy()
         lengths = np.linalg.norm(found.astype(np.float64), axis=1, keepdims=True)
         if not (np.isfinite(lengths) & (lengths > 0)).all():
-            raise DataError(
+            raise self.failure(
                 f"the model {shown(self.name)} gives numbers that cannot be used — its weights "
                 "are damaged, give others with --weights FILE"
             )

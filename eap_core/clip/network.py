@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import pickle
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +16,13 @@ from typing import Any
 
 from PIL import Image
 
+from eap_core.clip import hub
 from eap_core.clip.recipe import Recipe
+from eap_core.clip.wanted import NoWeightsError
 from eap_core.errors import DataError, SettingsError, shown
 
-_FIX = "give a file of the model's weights with --weights FILE"
+_FIX = "give another file of the model's weights with --weights FILE"
+_DESCRIPTION = "config.json"
 _SAFE, _OF_NUMPY = ".safetensors", (".npz", ".npy")
 _HEAD = 100_000_000  # bytes that safetensors allows for its own description
 
@@ -37,9 +40,10 @@ def network_of(recipe: Recipe, weights: Path) -> Network:
     import open_clip
     from open_clip.transform import PreprocessCfg, image_transform_v2
 
-    _check(weights)
+    held = _held(weights)
     body = built(recipe)
     try:
+        _check_fit(body, held)
         with _silent_root(), _by_its_kind(weights) as file:
             open_clip.load_checkpoint(body, str(file), strict=True, weights_only=True)
     except Exception as error:  # whatever it is that does not fit
@@ -58,6 +62,9 @@ def built(recipe: Recipe) -> Any:
     import open_clip
     import torch
 
+    tower = recipe.config["text_cfg"].get("hf_model_name")
+    if tower:
+        _check_described(recipe, tower)
     try:
         # It starts from chance, which must not move torch's global seed.
         with torch.random.fork_rng(devices=[]), _silent_root():
@@ -74,26 +81,84 @@ def built(recipe: Recipe) -> Any:
         ) from error
 
 
-def _check(weights: Path) -> None:
-    """Refuse what cannot be read as weights, before any of it is used."""
-    import torch
-    from safetensors import safe_open
+def _check_described(recipe: Recipe, tower: str) -> None:
+    """Some models read sentences by a network that is only described on the hub."""
+    if hub.kept(tower, _DESCRIPTION) is not None:
+        return
+    try:
+        hub.ask()
+    except hub.UnreachableError as error:
+        raise NoWeightsError(
+            f"the model {shown(recipe.model)} cannot be built without a file of {tower}, which "
+            f"cannot be fetched ({error}) — choose another with --model, or run "
+            f"hf download {tower} {_DESCRIPTION} here once there is a connection"
+        ) from error
 
+
+@dataclass(frozen=True)
+class _Held:
+    """What a file says of one of its arrays."""
+
+    shape: tuple[int, ...]
+    floating: bool
+
+
+def _held(weights: Path) -> dict[str, _Held]:
+    """What is in the file, by name; what cannot be read as weights is refused before it is used."""
     try:
         if _is_safetensors(weights):
-            with safe_open(weights, "pt") as file:
-                file.keys()
-        elif weights.suffix not in _OF_NUMPY:  # numpy itself opens no pickles
-            torch.load(weights, map_location="cpu", weights_only=True)
+            return _held_safely(weights)
+        return {} if weights.suffix in _OF_NUMPY else _held_by_torch(weights)
     except pickle.UnpicklingError as error:
         raise DataError(
             f"{shown(weights.name)} is damaged, or holds more than weights, which could do harm "
-            f"and is not opened — {_FIX} in the format safetensors"
+            "and is not opened — give the model's weights in the format safetensors with --weights "
+            "FILE"
         ) from error
     except Exception as error:  # a torn file fails in any way
+        if "TorchScript" in str(error):
+            raise DataError(
+                f"{shown(weights.name)} is a program of TorchScript, which is not opened — give "
+                "the model's weights in the format safetensors with --weights FILE"
+            ) from error
         raise DataError(
-            f"the weights {shown(weights.name)} are damaged, or are none — {_FIX} that is whole"
+            f"the weights {shown(weights.name)} are damaged, or are none — {_FIX}"
         ) from error
+
+
+def _held_safely(weights: Path) -> dict[str, _Held]:
+    from safetensors import safe_open
+
+    with safe_open(weights, "pt") as file:
+        slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 — no mapping
+        return {
+            name: _Held(tuple(one.get_shape()), "F" in one.get_dtype())
+            for name, one in slices.items()
+        }
+
+
+def _held_by_torch(weights: Path) -> dict[str, _Held]:
+    import torch
+
+    found = torch.load(weights, map_location="cpu", weights_only=True)
+    found = found.get("state_dict", found) if isinstance(found, dict) else {}
+    return {
+        str(name).removeprefix("module."): _Held(tuple(one.shape), one.is_floating_point())
+        for name, one in found.items()
+        if isinstance(one, torch.Tensor)
+    }
+
+
+def _check_fit(body: Any, held: Mapping[str, _Held]) -> None:
+    """Refuse what open_clip would make fit: images of another size, sentences of another length,
+    numbers without fractions. What is missing, or of another width, it refuses itself."""
+    for name, own in body.state_dict().items():
+        one = held.get(name) or held.get(name.removeprefix("text."))
+        if one is None:
+            continue
+        resized = name.endswith("positional_embedding") and one.shape != tuple(own.shape)
+        if resized or (own.is_floating_point() and not one.floating):
+            raise ValueError(name)
 
 
 def _is_safetensors(weights: Path) -> bool:

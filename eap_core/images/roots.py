@@ -33,7 +33,10 @@ def below_root(path: Path, roots: Iterable[Path]) -> Path:
         inside = False
     if not inside:
         names = ", ".join(shown(str(root)) for root in allowed)
-        raise DataError(f"{shown(str(path))} is not below a folder opened for import — use {names}")
+        raise DataError(
+            f"{shown(str(path))} is not below a folder opened for import — give a whole path below "
+            f"{names}"
+        )
     if not place.exists():
         raise DataError(f"{shown(str(path))} does not exist — check its name")
     return place

@@ -12,7 +12,14 @@ import numpy as np
 from eap_core.errors import DataError
 from eap_core.evaluators import EVALUATORS
 from eap_core.projects.prompting import Prompted
-from eap_core.prompts import Choice, Ranked, Selection, Views, compare_selections
+from eap_core.prompts import (
+    Choice,
+    Ranked,
+    Selection,
+    Views,
+    compare_selections,
+    may_be_guessing,
+)
 from eap_core.queue_order import evaluator_columns
 from eap_core.ranking import best_first
 from eap_core.review import ItemState
@@ -31,6 +38,10 @@ OTHERS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 NO_TEST = "there are no test images of both kinds: only the AUC on the selection is known"
+GUESSING = (
+    "on the test images the pair that EAP's best third chooses does no better than guessing might: "
+    "try other descriptions or another model"
+)
 NONE_ACCEPTED = "no candidate of this run is accepted: that selection is left out"
 
 
@@ -110,10 +121,13 @@ def report(
     notes = [] if views.has_test else [NO_TEST]
     if not any(choice.selection.name == "accepted" for choice in choices):
         notes.append(NONE_ACCEPTED)
+    if may_be_guessing(views, choices[0]):
+        notes.append(GUESSING)
     if prompted.cut:
+        are = "is" if prompted.cut == 1 else "are"
         notes.append(
-            f"{prompted.cut:,} of the descriptions are longer than the model reads: their ends "
-            "count for nothing"
+            f"{prompted.cut:,} of the descriptions {are} longer than the model reads: what is too "
+            "much counts for nothing"
         )
     return Report(prompted, tuple(choices), tuple(notes))
 

@@ -1,7 +1,7 @@
 """How a CLIP model sees a project's images in the light of prompts, computed once and kept.
 
 What is kept are the similarities of every image to every pair of texts. Which pair is best follows
-from them in no time, also after further decisions of the reviewers.
+from them in no time, also after further decisions of the reviewers or another run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from eap_core.projects.durations import reading as by_clip
 from eap_core.projects.durations import stretches
 from eap_core.projects.state import state_of
 from eap_core.prompts import SHIPPED, Template, Views, checked, object_name, views_of
-from eap_core.store import derived, projects, runs
+from eap_core.store import derived, projects
 from eap_core.store.items import items_of
 from eap_core.store.store import Store
 
@@ -65,7 +65,7 @@ class PromptPlan:
 
 @dataclass(frozen=True, eq=False)
 class Prompted:
-    """The views of a run's project under a plan; ``state`` is that of the data they are of.
+    """The views of a project's images under a plan; ``state`` is that of the data they are of.
 
     ``cut`` counts the descriptions that are longer than the model reads.
     """
@@ -76,13 +76,12 @@ class Prompted:
     cut: int = 0
 
 
-def prompt(store: Store, run_id: str, plan: PromptPlan, progress: Progress = silent) -> None:
-    """Look at all images of the run's project, and keep what is seen with the run."""
+def prompt(store: Store, project: str, plan: PromptPlan, progress: Progress = silent) -> None:
+    """Look at all images of the project, and keep what is seen."""
     plan = PromptPlan.from_record(plan.record)  # what is kept must be read back
-    run = runs.by_id(store, run_id)
-    check_images(store, run.project)
-    state = state_of(store, run.project)  # before looking: what is added meanwhile is another state
-    items = items_of(store, run.project)
+    check_images(store, project)
+    state = state_of(store, project)  # before looking: what is added meanwhile is another state
+    items = items_of(store, project)
     if not any(item.role == "normal" for item in items):
         raise DataError("the project has no normals — add some first")
     pairs = [template.filled(plan.object) for template in plan.templates]
@@ -107,17 +106,17 @@ def prompt(store: Store, run_id: str, plan: PromptPlan, progress: Progress = sil
         tuple(item.id for item in items),
         model.scale,
     )
-    keep(store, run_id, Prompted(plan, views, state, model.cut(texts)))
+    keep(store, project, Prompted(plan, views, state, model.cut(texts)))
     progress(1.0, "looking at the images")
 
 
-def prompted(store: Store, run_id: str) -> Prompted | None:
-    """What was seen for a run, of images that are still there; None while nothing was."""
-    arrays = derived.kept(derived.prompts_file(store.home, run_id))
+def prompted(store: Store, project: str) -> Prompted | None:
+    """What was seen in a project, of images that are still there; None while nothing was."""
+    arrays = derived.kept(derived.prompts_file(store.home, project))
     if arrays is None or arrays.get("version", np.array(0)) != _VERSION:
         return None
     record = json.loads(arrays["record"].tobytes())
-    roles = {item.id: item.role for item in items_of(store, runs.by_id(store, run_id).project)}
+    roles = {item.id: item.role for item in items_of(store, project)}
     kept = [i for i, item in enumerate(record["items"]) if item in roles]
     items = tuple(record["items"][i] for i in kept)
     views = Views(
@@ -150,8 +149,8 @@ def _sentences(model: ClipModel, texts: Sequence[str], progress: Progress) -> Ve
     return np.stack(found)
 
 
-def keep(store: Store, run: str, found: Prompted) -> None:
-    """Keep what was seen with the run, in place of what was seen before."""
+def keep(store: Store, project: str, found: Prompted) -> None:
+    """Keep what was seen, in place of what was seen before."""
     # Texts as JSON: numpy's own would lose what ends in a zero character.
     record = json.dumps(
         {
@@ -167,4 +166,4 @@ def keep(store: Store, run: str, found: Prompted) -> None:
         "record": np.frombuffer(record.encode(), dtype=np.uint8),
         "version": np.array(_VERSION),
     }
-    derived.keep(derived.prompts_file(store.home, run), arrays)
+    derived.keep(derived.prompts_file(store.home, project), arrays)

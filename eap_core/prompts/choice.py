@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -85,6 +86,16 @@ def mistakes(views: Views, choice: Choice) -> Mistakes:
         for i in wrong
     )
     return Mistakes(tuple(found), len(rows), float(views.probability(line)), views.has_test)
+
+
+def may_be_guessing(views: Views, choice: Choice) -> bool:
+    """Whether the chosen pair does no better on the test images than guesses might: within two
+    standard deviations of their AUC (Mann and Whitney)."""
+    if choice.best.test_auc is None:
+        return False
+    normals, anomalies = len(views.at("test_normal")), len(views.at("test_anomaly"))
+    strays = math.sqrt((normals + anomalies + 1) / (12 * normals * anomalies))
+    return choice.best.test_auc < 0.5 + 2 * strays
 
 
 def best_line(low: Floats, high: Floats) -> float:

@@ -21,6 +21,8 @@ MOST_PAIRS, LONGEST_TEXT, LONGEST_NAME = 500, 200, 80
 MOST_BYTES = 1_000_000
 _COLUMNS = ("normal", "anomalous")
 _MOST_FAULTS = 5
+_SIGNS = ("<start_of_text>", "<end_of_text>", "<|startoftext|>", "<|endoftext|>", "<pad>", "</s>")
+_OF_MODELS = "a sign by which models begin or end what they read: leave it out"
 
 
 class Template(NamedTuple):
@@ -43,6 +45,10 @@ def object_name(text: str) -> str:
         raise SettingsError(
             f"the object's name {shown(name)} has {len(name):,} characters — {LONGEST_NAME} are "
             "allowed"
+        )
+    if _sign_in(name):
+        raise SettingsError(
+            f"the object's name {shown(name)} holds {_sign_in(name)} — {_OF_MODELS}"
         )
     if printable(name) != name:
         raise SettingsError(f"the object's name {shown(name)} holds invisible signs — remove them")
@@ -74,11 +80,9 @@ def checked(
     given = [tuple(" ".join(cell.split()) for cell in row) for row in rows]
     named = places or [f"row {i + 1}" for i in range(len(given))]
     if not given:
-        raise DataError(f"there is no pair of templates {where} — at least one is needed")
+        raise DataError(f"there is no pair {where} — at least one is needed")
     if len(given) > MOST_PAIRS:
-        raise DataError(
-            f"there are {len(given):,} pairs of templates {where} — {MOST_PAIRS} are allowed"
-        )
+        raise DataError(f"there are {len(given):,} pairs {where} — {MOST_PAIRS} are allowed")
     first: dict[tuple[str, ...], str] = {}
     faults = []
     for row, place in zip(given, named, strict=True):
@@ -89,7 +93,7 @@ def checked(
     if faults:
         more = len(faults) - _MOST_FAULTS
         told = "; ".join(faults[:_MOST_FAULTS]) + (f"; and {more:,} more" if more > 0 else "")
-        raise DataError(f"templates {where} cannot be used: {told} — mend or remove them")
+        raise DataError(f"pairs {where} cannot be used: {told} — mend or remove them")
     return tuple(Template(normal, anomalous) for normal, anomalous in given)
 
 
@@ -108,6 +112,11 @@ def _rows(text: str, source: str) -> Iterator[tuple[int, tuple[str, ...]]]:
     delimiter = next((sign for sign in ";\t" if sign in header), ",")
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     names = [name.strip().casefold() for name in next(lines, [])]
+    if not any(names):
+        raise DataError(
+            f"{shown(source)} is empty, or its first line is — it must name the two columns "
+            "normal,anomalous"
+        )
     if sorted(names) != sorted(_COLUMNS):
         raise DataError(
             f"the first line of {shown(source)} is {shown(header.strip())} — it must name the two "
@@ -134,6 +143,11 @@ def _fault(row: Sequence[str]) -> str | None:
     return None
 
 
+def _sign_in(text: str) -> str | None:
+    """What models take for the end of a text, or for its beginning, wherever it stands."""
+    return next((sign for sign in _SIGNS if sign in text), None)
+
+
 def _text_fault(column: str, text: str) -> str | None:
     if not text:
         return f"has no {column} text"
@@ -141,6 +155,8 @@ def _text_fault(column: str, text: str) -> str | None:
         return f"has {len(text):,} characters in {column}, {LONGEST_TEXT} are allowed"
     if printable(text) != text:
         return f"has invisible signs in {column}: {shown(text)}"
+    if _sign_in(text):
+        return f"has {_sign_in(text)} in {column}, {_OF_MODELS}"
     if text.count(PLACE) > 1:
         return f"has {PLACE} more than once in {column}: {shown(text)}"
     return None

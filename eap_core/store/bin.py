@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, select, text
 
 from eap_core.store.blobs import is_hash
-from eap_core.store.derived import exports_of, files_of_run, forget_features
+from eap_core.store.derived import exports_of, files_of_run, forget_features, prompts_file
 from eap_core.store.failures import told_of_disk
 from eap_core.store.projects import hold, in_bin
 from eap_core.store.schema import decisions, items, jobs, projects, runs, scores, uploads
@@ -68,14 +68,14 @@ def _keep_rows_still(connection: Connection) -> None:
 
 
 def _derived_from(connection: Connection, home: Path, project: str) -> list[Path]:
-    """Logs of its jobs, tables as they were read, bundles made of it, and all reports, which are
-    remade when asked."""
+    """Logs of its jobs, tables as they were read, bundles made of it, what a model saw in it, and
+    all reports, which are remade when asked."""
     own = connection.execute(select(jobs.c.id).where(jobs.c.project == project)).scalars()
     found = [home / "logs" / f"job-{job}.log" for job in own]
     details = connection.execute(select(uploads.c.details).where(uploads.c.project == project))
     digests = (str(each.get("digest")) for each in details.scalars())
     found += [home / "cache" / "tables" / f"{each}.npy" for each in digests if is_hash(each)]
-    found += exports_of(home, project)
+    found += [*exports_of(home, project), prompts_file(home, project)]
     query = select(runs.c.id, runs.c.fingerprint).where(runs.c.project == project)
     for run, fingerprint in connection.execute(query):
         found += files_of_run(home, run, fingerprint)

@@ -60,17 +60,15 @@ def map_file(home: Path, fingerprint: str, made_by: str) -> Path:
     return home / "cache" / "maps" / f"{_safe(fingerprint)}-{made_by}.npz"
 
 
-def prompts_file(home: Path, run: str) -> Path:
-    """Where what a model sees in the light of prompts is kept."""
-    return home / "cache" / "prompts" / f"{_safe(run)}.npz"
+def prompts_file(home: Path, project: str) -> Path:
+    """Where what a model sees in a project's images, in the light of prompts, is kept."""
+    return home / "cache" / "prompts" / f"{_safe(project)}.npz"
 
 
 def files_of_run(home: Path, run: str, fingerprint: str) -> list[Path]:
     """All that was derived from a run, as far as it is there."""
     maps = map_file(home, fingerprint, "*")
-    seen = prompts_file(home, run)
-    own = [insight_file(home, run), *([seen] if seen.is_file() else [])]
-    return [*own, *maps.parent.glob(maps.name)]
+    return [insight_file(home, run), *maps.parent.glob(maps.name)]
 
 
 def exports_folder(home: Path, project: str) -> Path | None:

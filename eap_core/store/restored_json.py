@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from eap_core.errors import printable
 from eap_core.store.blobs import is_hash
 
 Row = Mapping[str, Any]
@@ -60,7 +61,7 @@ def item_lacks(row: Row, kind: str) -> str | None:
 def run_lacks(row: Row) -> str | None:
     from eap_core.settings import Settings  # slow to import
 
-    wrong = _lacking(row["settings"], _PLAN) or _misfit(row["settings"], _OF_CLIP)
+    wrong = _lacking(row["settings"], _PLAN) or _misfit(row["settings"])
     if wrong is None and not _makes(Settings, row["settings"]["settings"]):
         wrong = "settings"
     if wrong is not None:
@@ -90,9 +91,11 @@ def _lacking(found: object, shape: Shape, *, alone: bool = False) -> str | None:
     return next(iter([*wrong, *(found.keys() - shape.keys() if alone else ())]), None)
 
 
-def _misfit(found: Row, shape: Shape) -> str | None:
-    """The first key that is of another type; an older program wrote none of them."""
-    return _lacking(found, {key: kind for key, kind in shape.items() if key in found})
+def _misfit(found: Row) -> str | None:
+    """What is wrong of what is said of CLIP; an older program said nothing of it."""
+    wrong = _lacking(found, {key: kind for key, kind in _OF_CLIP.items() if key in found})
+    texts = ((key, found.get(key) or "") for key in ("clip_model", "weights"))
+    return wrong or next((key for key, text in texts if printable(text) != text), None)
 
 
 def _pair(value: object) -> bool:

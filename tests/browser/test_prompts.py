@@ -176,6 +176,12 @@ def test_pairs_of_ones_own_are_uploaded_changed_and_downloaded(page: Page, tmp_p
     at_rest(page)
     changed = 'normal,anomalous\n"a ""fine"", new {}",\'=torn {}\nwhole {},ripped {}\n'
     assert downloaded(page, "Download these pairs") == changed
+    page.get_by_role("link", name="Compare").click()
+    expect(page.get_by_text("Rarity").first).to_be_attached()
+    page.get_by_role("link", name="Prompts").click()
+    page.get_by_text("Pairs of descriptions", exact=True).click()
+    expect(page.get_by_text("27 images, 2 pairs,")).to_be_visible()
+    assert downloaded(page, "Download these pairs") == changed  # as it was left
     file.write_text(changed)
     page.locator("input[type=file]").set_input_files(file)
     at_rest(page)

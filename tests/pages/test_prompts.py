@@ -32,6 +32,8 @@ from eap_core.store.store import Store
 from tests.eap_core.projects.conftest import table_text
 from tests.eap_core.prompts.pictures import PLAN, look, scored_project
 from tests.pages.conftest import links, until, visit
+from ui.clip_form import remembered
+from ui.clip_words import command
 
 PAGE = "pages/prompts.py"
 
@@ -131,10 +133,10 @@ def test_without_weights_it_says_so_and_shows_the_way(store: Store, project: Pro
     )
     fetching, looking = [block.value for block in app.code]
     assert fetching.startswith("hf download timm/ViT-B-16-SigLIP ")
-    assert looking == (
-        "python -m eap_core prompts weaves --object 'glass \"b{}ttle\"' "
-        "--model ViT-B-16-SigLIP --weights FILE"
-    )
+    assert looking == command(
+        "prompts", "weaves", "--object", 'glass "b{}ttle"', "--model", "ViT-B-16-SigLIP",
+        "--weights", "FILE",
+    )  # fmt: skip
     again = visit(PAGE, project.id)  # in another tab nothing has to be typed again
     assert field(again, "What").value == 'glass "b{}ttle"'
     other = visit("pages/compare.py", project.id)  # the rest of the app works
@@ -162,8 +164,8 @@ def test_a_file_of_weights_must_lie_below_an_opened_folder(
     failed(store, project, app)
     (error,) = app.error
     assert error.value.replace("\\", "") == (
-        "The weights 'w.safetensors' are damaged, or are none — give a file of the model's weights "
-        "as the model file that is whole"
+        "The weights 'w.safetensors' are damaged, or are none — give another file of the model's "
+        "weights as the model file"
     )
     assert not app.code  # nothing is to be fetched: the file is to be mended
 
@@ -173,7 +175,7 @@ def test_own_pairs_come_from_a_file(store: Store, project: Project) -> None:
     app.file_uploader[0].set_value(
         ("own.csv", b"normal,anomalous\nfine {},torn {}\ngood,bad\n", "text/csv")
     ).run()
-    assert "templates in 'own.csv' cannot be used: line 3 has no {} where" in said(app)
+    assert "pairs in 'own.csv' cannot be used: line 3 has no {} where" in said(app)
     assert len(app.data_editor[0].value) == 27
     app.file_uploader[0].set_value(
         ("own.csv", b"normal,anomalous\nfine {},torn {}\n", "text/csv")
@@ -227,7 +229,7 @@ def test_what_was_found(store: Store, project: Project) -> None:
 
 def test_another_look_that_failed_leaves_what_was_found(store: Store, project: Project) -> None:
     look(store, project)
-    arguments = {**replace(PLAN, model="no-such-model").record, "run": project.current_run}
+    arguments = replace(PLAN, model="no-such-model").record
     jobs.work_on(store, rows.create(store, "prompts", arguments, project.id).id)
     app = visit(PAGE, project.id)
     assert not app.exception
@@ -246,10 +248,9 @@ def test_mistakes_are_shown_worst_first(store: Store, project: Project) -> None:
     tests = [item for item, role in zip(views.items, views.roles, strict=True)
              if role == "test_anomaly"]  # fmt: skip
     wrong[0, row[tests[1]]], wrong[0, row[tests[2]]] = -0.4, -0.9
-    assert project.current_run is not None
-    before = prompted(store, project.current_run)
+    before = prompted(store, project.id)
     assert before is not None
-    keep(store, project.current_run, replace(before, views=replace(views, differences=wrong)))
+    keep(store, project.id, replace(before, views=replace(views, differences=wrong)))
     app = visit(PAGE, project.id)
     assert not app.exception
     assert "2 of the 8 test images, the worst first (missed anomalies: 2, false alarms: 0)" in said(
@@ -269,9 +270,8 @@ def test_a_pair_that_only_guesses_on_the_test_images_is_no_good(
     turned = views.differences.copy()
     tests = np.concatenate([views.at("test_normal"), views.at("test_anomaly")])
     turned[0, tests[:2]], turned[0, tests[-2:]] = 1.0, -1.0
-    assert project.current_run is not None
     kept = Prompted(PLAN, replace(views, differences=turned), state_of(store, project.id), cut=2)
-    keep(store, project.current_run, kept)
+    keep(store, project.id, kept)
     app = visit(PAGE, project.id)
     assert app.metric[1].value == "25.0 %"
     guesses, cut = app.warning
@@ -300,3 +300,50 @@ def test_candidates_that_are_all_gone(store: Store, project: Project) -> None:
     app = visit(PAGE, project.id)
     assert not app.exception
     assert "None of the scored candidates" in said(app)
+
+
+def test_another_look_and_further_decisions_are_shown_at_once(
+    store: Store, project: Project
+) -> None:
+    views = look(store, project)
+    app = visit(PAGE, project.id)
+    assert "Accepted in the review" not in app.selectbox(key="prompts.by").options
+    assert project.current_run is not None
+    item = run_frame(store, project.current_run)["item"].iloc[0]
+    decisions.append(store, project.id, [Decision("u1", item, "accept", "Ada")])
+    app.run()
+    assert "Accepted in the review" in app.selectbox(key="prompts.by").options
+    assert [block.value for block in app.code][:2] == ["weave", "damaged weave"]
+    turned = replace(views, differences=views.differences[::-1].copy())
+    keep(store, project.id, Prompted(PLAN, turned, state_of(store, project.id)))
+    app.run()
+    last = PLAN.templates[-1].filled("weave")
+    assert tuple(block.value for block in app.code[:2]) == last
+
+
+def test_a_press_in_a_tab_that_did_not_know_is_answered(store: Store, project: Project) -> None:
+    app = visit(PAGE, project.id)
+    field(app, "What").set_value("weave").run()
+    rows.create(store, "prompts", PLAN.record, project.id)  # in another tab
+    app.button(key="prompts.start").click().run()
+    assert not app.exception
+    assert "yours was not begun" in said(app)
+    assert len(started(store, project)) == 1
+    app.run()
+    assert "yours was not begun" not in said(app)
+
+
+def test_a_file_that_was_named_before_can_be_left_out(
+    store: Store, project: Project, tmp_path: Path
+) -> None:
+    views = look(store, project)
+    plan = replace(PLAN, weights=tmp_path / "w.safetensors")
+    keep(store, project.id, Prompted(plan, views, state_of(store, project.id)))
+    app = visit(PAGE, project.id)
+    (with_file,) = app.toggle
+    assert with_file.label.replace("\\", "") == "With the model file w.safetensors"
+    with_file.set_value(False).run()
+    app.button(key="prompts.start").click().run()
+    assert started(store, project)[0].arguments["weights"] is None
+    assert remembered("w.safetensors") is None  # of another machine: only its name came along
+    assert remembered(str(plan.weights)) == plan.weights

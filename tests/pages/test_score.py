@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from typer.testing import CliRunner
 
+from eap_core.cli import app as command_line
 from eap_core.errors import DataError
 from eap_core.health.finding import Finding
 from eap_core.projects.given import Given
@@ -21,6 +23,7 @@ from eap_core.store.projects import Project
 from eap_core.store.store import Store
 from tests.eap_core.projects.conftest import table_text
 from tests.pages.conftest import until, visit
+from ui.settings_words import options
 
 QUICK = replace(AUTHORS, subsets=0)
 
@@ -190,3 +193,18 @@ def test_an_error_while_work_is_under_way_is_one_sentence(
             app = visit("pages/score.py", project.id)
             assert not app.exception
             assert "the store is gone" in [one.value for one in app.error]
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        Plan(settings=QUICK),
+        Plan(("eap", "rarity", "sum"), replace(QUICK, k=7, detector="knn"), prior=0.1, seed=3),
+    ],
+)
+def test_a_command_that_is_offered_asks_for_the_same(
+    store: Store, demo: Project, plan: Plan
+) -> None:
+    done = CliRunner().invoke(command_line, ["run", demo.name, *options(plan)])
+    assert done.exit_code in (0, 1), done.output  # 1: there are warnings
+    assert Plan.from_record(dict(runs.runs_of(store, demo.id)[0].settings)) == plan

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from eap_core.clip.hub import weights_command, words_command
 from eap_core.projects.given import Given
 from eap_core.projects.intake import take
 from eap_core.store import projects, runs
@@ -14,7 +15,7 @@ from eap_core.store.projects import Project
 from eap_core.store.store import Store
 from tests.eap_core.projects.conftest import archive, picture
 from tests.pages.conftest import until, visit
-from ui.clip_form import on_screen
+from ui.clip_words import FETCHED_BY, command, on_screen
 
 
 @pytest.fixture
@@ -46,9 +47,10 @@ def test_the_model_and_the_way_round_are_shown(
     assert not app.exception
     assert field(app, "CLIP model") == ["ViT-B-16-SigLIP"]
     assert not field(app, "Model file")
-    assert [each.value for each in app.code] == [
-        "python -m eap_core run 'parts; rm *' --model ViT-B-16-SigLIP --weights FILE"
-    ]
+    (offered,) = [each.value for each in app.code]
+    assert offered == command(
+        "run", "parts; rm *", "--subsets", "0", "--model", "ViT-B-16-SigLIP", "--weights", "FILE"
+    )  # fmt: skip
     words = " ".join(each.value for each in app.caption).replace("\\", "")
     assert "image features by ViT-B-16-SigLIP" in words
 
@@ -62,6 +64,7 @@ def test_a_file_is_taken_only_from_an_opened_folder(
     file = next(each for each in app.text_input if each.label.startswith("Model file"))
     file.set_value("/etc/passwd").run()
     assert "is not below a folder opened for import" in app.error[0].value
+    assert "The model file cannot be used" in app.error[1].value
     assert not [b for b in app.button if b.label == "Score the candidates"]
     assert runs.runs_of(store, parts.id) == []
 
@@ -81,7 +84,9 @@ def test_without_a_connection_the_run_says_what_it_used(
     assert warned.replace("\\", "").endswith("cannot be fetched (HF_HUB_OFFLINE is set).")
     fetching, scoring = [block.value for block in app.code]
     assert fetching.startswith("hf download timm/ViT-B-16-SigLIP ")
-    assert scoring.endswith("run 'parts; rm *' --model ViT-B-16-SigLIP --weights FILE")
+    assert "run 'parts; rm *' --subsets 0 " in scoring
+    assert scoring.endswith("--int8 --model ViT-B-16-SigLIP --weights FILE")
+    assert "CLIP was asked for and could not be had" in " ".join(m.value for m in app.markdown)
     (run,) = runs.runs_of(store, parts.id)
     assert (run.status, run.settings["features"]) == ("finished", "full")
     assert run.settings["int8"] is True  # what was asked for, should it be scored again
@@ -99,3 +104,26 @@ def test_without_a_connection_the_run_says_what_it_used(
 )  # fmt: skip
 def test_a_page_speaks_of_its_fields_where_the_core_speaks_of_options(core: str, page: str) -> None:
     assert on_screen(core, "!") == page
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "hf download a/b; rm -rf ~ #",
+        "hf download a/b $(id)",
+        "hf download a/b c | sh",
+        "hf download --local-dir ../../x a/b",
+        'hf download a/b --include "*.json" && id',
+    ],
+)
+def test_a_command_that_nobody_here_wrote_is_not_shown(words: str) -> None:
+    """Findings come with backups, too."""
+    assert not FETCHED_BY.search(f"no — run {words} where there is a connection")
+
+
+def test_the_commands_of_the_core_are_shown() -> None:
+    for said in (weights_command("timm/ViT-B-16-SigLIP/")[0], weights_command("a/b/c.bin")[0],
+                 words_command("a/b")):  # fmt: skip
+        found = FETCHED_BY.search(f"no — run {said} where there is a connection, or")
+        assert found is not None
+        assert found[1] == said

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -164,7 +165,9 @@ def test_safetensors_are_known_by_their_contents(name: str, wanted: Wanted, tmp_
 
 def test_what_is_no_file_is_not_waited_for(wanted: Wanted, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    assert "(no file)" in sentence_of(replace(wanted, weights=tmp_path / "pipe"), DataError)
+    assert "(it is a folder, or no file)" in sentence_of(
+        replace(wanted, weights=tmp_path / "pipe"), DataError
+    )
     assert "cannot be read" in sentence_of(replace(wanted, weights=Path("a\0b")), DataError)
 
 
@@ -254,6 +257,90 @@ def test_weights_of_another_model_are_told_from_damaged_ones(
     assert "of another" in said
     assert name in said
     assert "damaged" not in said
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"vision_cfg": {**tiny.SHAPE["vision_cfg"], "image_size": 64}},
+        {"text_cfg": {**tiny.SHAPE["text_cfg"], "context_length": 20}},
+    ],
+)
+@pytest.mark.parametrize("ending", ["safetensors", "pt"])
+def test_weights_that_open_clip_would_stretch_are_of_another_model(
+    changes: dict[str, Any], ending: str, wanted: Wanted, tmp_path: Path
+) -> None:
+    """It would do so without a word, and see something else than the model does."""
+    import torch
+    from safetensors.torch import save_file
+
+    other = tiny.register(tmp_path, f"tiny-clip-stretched-{next(iter(changes))}", **changes)
+    file = tmp_path / f"other.{ending}"
+    if ending == "pt":
+        torch.save({"state_dict": {f"module.{k}": v for k, v in tiny.state(other).items()}}, file)
+    else:
+        save_file(tiny.state(other), file)
+    assert "of another" in sentence_of(replace(wanted, weights=file), DataError)
+    load(Wanted(other, weights=file))
+
+
+def test_numbers_without_fractions_are_no_weights(wanted: Wanted, tmp_path: Path) -> None:
+    import torch
+    from safetensors.torch import save_file
+
+    for kind, fits in ((torch.float16, True), (torch.int8, False), (torch.bool, False)):
+        file = tmp_path / f"{kind}.safetensors"
+        save_file({name: value.to(kind) for name, value in tiny.state().items()}, file)
+        if fits:
+            load(replace(wanted, weights=file))
+        else:
+            assert "of another" in sentence_of(replace(wanted, weights=file), DataError)
+
+
+def test_a_program_of_torchscript_is_called_so(wanted: Wanted, tmp_path: Path) -> None:
+    import torch
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.jit.save(torch.jit.script(torch.nn.Linear(2, 2)), tmp_path / "m.pt")
+        said = sentence_of(replace(wanted, weights=tmp_path / "m.pt"), DataError)
+    assert "is a program of TorchScript, which is not opened" in said
+
+
+def test_a_file_that_is_exchanged_before_it_is_read(tmp_path: Path) -> None:
+    """What the other sees must not be kept under the name of the first."""
+    found = located(tiny.saved(tmp_path))
+    found.path.write_bytes(Path(str(tiny.saved(tmp_path, seed=1).weights)).read_bytes())
+    with pytest.raises(DataError, match="changed while they were read — start again"):
+        found.load()
+
+
+def test_published_weights_that_are_none_are_missed_and_no_mistake(
+    wanted: Wanted, tmp_path: Path
+) -> None:
+    from safetensors.torch import save_file
+
+    for name in ("logit_scale", "visual.proj"):
+        weights = tiny.state()
+        weights[name].fill_(float("nan"))
+        save_file(weights, tmp_path / f"{name}.safetensors")
+        here = located(replace(wanted, weights=tmp_path / f"{name}.safetensors"))
+        with pytest.raises(NoWeightsError, match="cannot be used"):
+            replace(here, given=False).load().images(pictures(1))
+
+
+def test_a_model_that_is_described_elsewhere(wanted: Wanted) -> None:
+    said = sentence_of(Wanted("roberta-ViT-B-32", weights=wanted.weights), NoWeightsError)
+    assert "cannot be built without a file of roberta-base" in said
+
+
+def test_whoever_cancels_while_a_large_file_is_looked_at_is_heard(
+    wanted: Wanted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("eap_core.clip.loading._PIECE", 10_000)
+    told: list[str] = []
+    assert located(wanted, lambda _, step: told.append(step)).key == located(wanted).key
+    assert len(told) > 10
 
 
 def test_weights_of_something_else_altogether(wanted: Wanted, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from eap_core.clip.recipe import recipe_of
 from eap_core.clip.torchvision_shim import import_torchvision
 
 NAME = "tiny-clip"
-_CONFIG: Mapping[str, Any] = {
+SHAPE: Mapping[str, Any] = {
     "embed_dim": 16,
     "vision_cfg": {
         "image_size": 32,
@@ -39,7 +39,7 @@ def register(folder: Path, name: str = NAME, **changes: Any) -> str:
     import open_clip
 
     path = folder / f"{name}.json"
-    path.write_text(json.dumps({**_CONFIG, **changes}))
+    path.write_text(json.dumps({**SHAPE, **changes}))
     open_clip.add_model_config(path)
     return name
 

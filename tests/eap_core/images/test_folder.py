@@ -134,7 +134,8 @@ def test_only_places_below_a_root_are_allowed(tmp_path: Path) -> None:
     for outside in (other, root / "link", root / ".." / "root_of_others", tmp_path, Path("/"),
                     other / "missing", Path("a\0b")):  # fmt: skip
         with pytest.raises(
-            DataError, match=r"is not below a folder opened for import — use '.*root"
+            DataError,
+            match=r"is not below a folder opened for import — give a whole path below '.*root",
         ):
             below_root(outside, [root])
     with pytest.raises(DataError, match="does not exist"):

@@ -65,6 +65,5 @@ def look(store: Store, project: Project, seed: int = 0) -> Views:
         tuple(item.id for item in items),
         10.0,
     )
-    assert project.current_run is not None
-    keep(store, project.current_run, Prompted(PLAN, views, state_of(store, project.id)))
+    keep(store, project.id, Prompted(PLAN, views, state_of(store, project.id)))
     return views

@@ -1,4 +1,4 @@
-"""What is seen is kept with the run, and every selection is reported on."""
+"""What is seen is kept with the project, and every selection is reported on."""
 
 from __future__ import annotations
 
@@ -10,13 +10,24 @@ import numpy as np
 import pytest
 
 from eap_core.errors import DataError
-from eap_core.projects.prompt_report import NO_TEST, NONE_ACCEPTED, Report, accepted_items, report
+from eap_core.projects.plan import Plan
+from eap_core.projects.prompt_report import (
+    GUESSING,
+    NO_TEST,
+    NONE_ACCEPTED,
+    Report,
+    accepted_items,
+    report,
+)
 from eap_core.projects.prompting import PromptPlan, check_images, keep, prompted
 from eap_core.projects.results import run_frame
+from eap_core.projects.scored import score_project
 from eap_core.prompts import rank_pairs
 from eap_core.ranking import best_first
 from eap_core.review import Decision, fold
+from eap_core.settings import Settings
 from eap_core.store import derived, projects
+from eap_core.store.bin import empty_bin
 from eap_core.store.items import items_of, remove_upload, uploads_of
 from eap_core.store.projects import Project
 from eap_core.store.store import Store
@@ -31,7 +42,7 @@ def project(store: Store, tmp_path: Path) -> Project:
 
 def reported(store: Store, project: Project, *accepted: str) -> Report:
     assert project.current_run is not None
-    seen = prompted(store, project.current_run)
+    seen = prompted(store, project.id)
     assert seen is not None
     log = [Decision(str(uuid4()), item, "accept", "Ada", seq=1) for item in accepted]
     items = run_frame(store, project.current_run)["item"]
@@ -42,7 +53,7 @@ def reported(store: Store, project: Project, *accepted: str) -> Report:
 
 def test_all_selections_side_by_side(store: Store, project: Project) -> None:
     assert project.current_run is not None
-    assert prompted(store, project.current_run) is None
+    assert prompted(store, project.id) is None
     views = look(store, project)
     accepted = items_of(store, project.id, "candidate")[5].id
     found = reported(store, project, accepted)
@@ -70,7 +81,7 @@ def test_a_third_is_rounded_to_the_nearest(
 ) -> None:
     look(store, project)
     assert project.current_run is not None
-    seen = prompted(store, project.current_run)
+    seen = prompted(store, project.id)
     assert seen is not None
     found = report(seen, run_frame(store, project.current_run)[:scored], ())
     assert len(found.named["eap"].selection.rows) == chosen
@@ -79,7 +90,7 @@ def test_a_third_is_rounded_to_the_nearest(
 def test_a_third_at_random_is_of_the_seed(store: Store, project: Project) -> None:
     look(store, project)
     assert project.current_run is not None
-    seen = prompted(store, project.current_run)
+    seen = prompted(store, project.id)
     assert seen is not None
     table = run_frame(store, project.current_run)
     thirds = [
@@ -93,7 +104,7 @@ def test_a_third_at_random_is_of_the_seed(store: Store, project: Project) -> Non
 def test_without_any_scored_candidate_there_is_a_sentence(store: Store, project: Project) -> None:
     look(store, project)
     assert project.current_run is not None
-    seen = prompted(store, project.current_run)
+    seen = prompted(store, project.id)
     assert seen is not None
     table = run_frame(store, project.current_run).assign(item="gone")
     with pytest.raises(DataError, match="none of the scored candidates was looked at — look"):
@@ -102,10 +113,9 @@ def test_without_any_scored_candidate_there_is_a_sentence(store: Store, project:
 
 def test_descriptions_that_are_too_long_are_told_of(store: Store, project: Project) -> None:
     look(store, project)
-    assert project.current_run is not None
-    seen = prompted(store, project.current_run)
+    seen = prompted(store, project.id)
     assert seen is not None
-    keep(store, project.current_run, replace(seen, cut=3))
+    keep(store, project.id, replace(seen, cut=3))
     notes = reported(store, project).notes
     assert any(note.startswith("3 of the descriptions are longer") for note in notes)
 
@@ -113,18 +123,55 @@ def test_descriptions_that_are_too_long_are_told_of(store: Store, project: Proje
 def test_what_is_kept_comes_back(store: Store, project: Project) -> None:
     views = look(store, project)
     assert project.current_run is not None
-    seen = prompted(store, project.current_run)
+    seen = prompted(store, project.id)
     assert seen is not None
     assert seen.plan == PLAN
     assert (seen.views.items, seen.views.roles) == (views.items, views.roles)
     np.testing.assert_array_equal(seen.views.differences, views.differences)
     assert seen.views.scale == views.scale == 10.0
-    path = derived.prompts_file(store.home, project.current_run)
-    assert path in derived.files_of_run(store.home, project.current_run, "none")
+    path = derived.prompts_file(store.home, project.id)
     data = bytearray(path.read_bytes())
     data[200] ^= 1
     path.write_bytes(data)
-    assert prompted(store, project.current_run) is None  # damage counts as absent
+    assert prompted(store, project.id) is None  # damage counts as absent
+
+
+def test_another_run_needs_no_other_look(store: Store, project: Project) -> None:
+    look(store, project)
+    before = reported(store, project)
+    again = score_project(
+        store, project.id, Plan(("sum",), Settings(subsets=2, k_min=2), seed=1, features="fast")
+    )
+    found = reported(store, projects.by_id(store, project.id))
+    assert projects.by_id(store, project.id).current_run == again.id != project.current_run
+    assert found.prompted.state == before.prompted.state
+    assert "sum" in found.named
+    assert "rarity" not in found.named
+
+
+def test_it_goes_with_the_project(store: Store, project: Project) -> None:
+    look(store, project)
+    path = derived.prompts_file(store.home, project.id)
+    assert path.is_file()
+    projects.to_bin(store, project.id)
+    empty_bin(store)
+    assert not path.exists()
+
+
+def test_a_choice_that_may_be_a_guess_is_told_of(store: Store, project: Project) -> None:
+    """Of 4 and 4 test images the AUC of guesses strays by 0.217: 0.9 is less than two of that."""
+    views = look(store, project)
+    tests = views.at("test_anomaly")
+    assert (len(views.at("test_normal")), len(tests)) == (4, 4)
+    for auc, told in ((1.0, False), (0.75, True)):
+        differences = views.differences.copy()
+        differences[0, tests[: round(4 * (1 - auc))]] = -1.0
+        seen = prompted(store, project.id)
+        assert seen is not None
+        keep(store, project.id, replace(seen, views=replace(views, differences=differences)))
+        found = reported(store, project)
+        assert found.choices[0].best.test_auc == auc
+        assert (GUESSING in found.notes) is told
 
 
 def test_images_that_were_removed_count_no_more(store: Store, project: Project) -> None:

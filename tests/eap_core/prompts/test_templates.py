@@ -90,7 +90,7 @@ def test_each_bad_line_is_named() -> None:
             + f"{{}},{'x' * 201}\n"
         )
     assert str(error.value) == (
-        "templates in 'own.csv' cannot be used: line 3 has no normal text; line 4 has {} more than "
+        "pairs in 'own.csv' cannot be used: line 3 has no normal text; line 4 has {} more than "
         "once in normal: '{} and {}'; line 5 has no {} where the object's name goes: 'good'; line "
         "6 is the same as line 2; line 7 has 3 cells instead of 2 (a text with a comma needs "
         "quotes); and 2 more — mend or remove them"
@@ -100,8 +100,10 @@ def test_each_bad_line_is_named() -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "must name the two columns"),
-        (b"normal,anomalous\n", "no pair of templates"),
+        (b"", "'own.csv' is empty, or its first line is"),
+        (b"\n{},bad {}\n", "'own.csv' is empty, or its first line is"),
+        (b"normal,anomalous\n", "no pair in 'own.csv'"),
+        (b"normal,anomalous\n{},bad {}<end_of_text> x\n", "line 2 has <end_of_text> in anomalous"),
         (b"good,bad\n{},bad {}\n", "first line of 'own.csv' is 'good,bad'"),
         ("normal,anomalous\n{},kaputt {} für\n".encode("latin-1"), "not in UTF-8"),
         (b'normal,anomalous\n"{}"x,bad {}\n', "no CSV that can be read"),

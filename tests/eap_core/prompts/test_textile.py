@@ -27,6 +27,7 @@ from eap_core.projects.plan import Plan
 from eap_core.projects.prompting import PromptPlan, prompt, prompted
 from eap_core.projects.results import run_frame
 from eap_core.projects.scored import score_project
+from eap_core.projects.state import state_of
 from eap_core.prompts import SHIPPED, Template
 from eap_core.review import Decision
 from eap_core.settings import Settings
@@ -171,8 +172,8 @@ def test_a_job_does_the_same_and_goes_on_where_it_was_stopped(
     model: Wanted, store: Store, project: Project
 ) -> None:
     assert project.current_run is not None
-    plan = PromptPlan("cloth", (*SHIPPED[:2], Template("neat {}", "ripped {}")), model.model,
-                      model.weights)  # fmt: skip
+    own = (Template("neat {}", "ripped {}"), Template("neat {}, " + "a b " * 45 + "c", "torn {}"))
+    plan = PromptPlan("cloth", (*SHIPPED[:2], *own), model.model, model.weights)
     shares: list[float] = []
 
     def stopping(share: float, step: str) -> None:
@@ -180,25 +181,24 @@ def test_a_job_does_the_same_and_goes_on_where_it_was_stopped(
         if step.startswith("reading prompt 2 of"):
             raise Cancelled
 
-    before = prompted(store, project.current_run)
+    before = prompted(store, project.id)
     with pytest.raises(Cancelled):
-        prompt(store, project.current_run, plan, stopping)
-    after = prompted(store, project.current_run)
+        prompt(store, project.id, plan, stopping)
+    after = prompted(store, project.id)
     assert (before is None and after is None) or (
         before is not None and after is not None and before.plan == after.plan
     )  # a cancelled look changes nothing
     assert shares == sorted(shares)
-    arguments = {**plan.record, "run": project.current_run}
-    job = rows.create(store, "prompts", arguments, project.id)
+    job = rows.create(store, "prompts", plan.record, project.id)
     jobs.work_on(store, job.id)
     done = rows.by_id(store, job.id)
-    assert (done.status, done.error, done.result) == ("finished", None, project.current_run)
-    seen = prompted(store, project.current_run)
+    assert (done.status, done.error) == ("finished", None)
+    seen = prompted(store, project.id)
     assert seen is not None
-    assert seen.plan == plan
-    assert seen.views.differences.shape == (3, sum(map(len, FILES.values())))
-    prompt(store, project.current_run, plan)  # everything is known by now
-    again = prompted(store, project.current_run)
+    assert (seen.plan, seen.cut) == (plan, 1)
+    assert seen.views.differences.shape == (4, sum(map(len, FILES.values())))
+    prompt(store, project.id, plan)  # everything is known by now
+    again = prompted(store, project.id)
     assert again is not None
     np.testing.assert_array_equal(again.views.differences, seen.views.differences)
 
@@ -214,7 +214,7 @@ def test_without_weights_there_is_one_sentence_and_the_way_out(
     assert "cannot be fetched" in str(error)
     assert str(error).endswith("openai/open_clip_model.safetensors")
     plan = PromptPlan("cloth", model="ViT-B-32")
-    job = rows.create(store, "prompts", {**plan.record, "run": project.current_run}, project.id)
+    job = rows.create(store, "prompts", plan.record, project.id)
     jobs.work_on(store, job.id)
     assert rows.by_id(store, job.id).error == str(error)
 
@@ -280,7 +280,10 @@ def test_what_cannot_be_written_or_read_is_told_before_the_work(
         (("--templates", str(own), "--out", str(own)), "'own.csv' is one of the inputs"),
         (("--out", str(tmp_path / "folder.csv")), "'folder.csv' cannot be written"),
         (("--out", "pairs.txt"), "must end in .csv or .json"),
-        (("--templates", str(tmp_path / "pipe.csv")), "'pipe.csv' cannot be read (no file)"),
+        (
+            ("--templates", str(tmp_path / "pipe.csv")),
+            "'pipe.csv' cannot be read (it is a folder, or no file)",
+        ),
     ):
         error = asked(model, *words).exception
         assert isinstance(error, EapError)
@@ -294,8 +297,7 @@ def test_a_file_of_weights_is_kept_by_its_whole_path(
     file = Path(str(model.weights))
     monkeypatch.chdir(file.parent)
     assert asked(Wanted(model.model, weights=Path(file.name))).exit_code == 0
-    assert project.current_run is not None
-    seen = prompted(store, project.current_run)
+    seen = prompted(store, project.id)
     assert seen is not None
     assert seen.plan.weights == file
 
@@ -304,10 +306,27 @@ def test_a_plan_that_could_not_be_read_back_is_refused_before_the_work(
     model: Wanted, store: Store, project: Project
 ) -> None:
     assert project.current_run is not None
-    before = prompted(store, project.current_run)
+    before = prompted(store, project.id)
     with pytest.raises(EapError, match="81 characters"):
-        prompt(
-            store, project.current_run, PromptPlan("x" * 81, SHIPPED, model.model, model.weights)
-        )
-    after = prompted(store, project.current_run)
+        prompt(store, project.id, PromptPlan("x" * 81, SHIPPED, model.model, model.weights))
+    after = prompted(store, project.id)
     assert (before and before.plan) == (after and after.plan)
+
+
+def test_what_is_added_while_it_looks_makes_another_state(
+    model: Wanted, store: Store, project: Project, tmp_path: Path
+) -> None:
+    before = state_of(store, project.id)
+
+    def adding(_: float, step: str) -> None:
+        if step.startswith("reading prompt 1 of") and state_of(store, project.id) == before:
+            with zipfile.ZipFile(tmp_path / "late.zip", "w") as made:
+                made.write(pictures("nominal", 200, 1)[0], "late.jpg")
+            take(store, project.id, [Given.at(tmp_path / "late.zip")], "normal")
+
+    prompt(store, project.id, PromptPlan("cloth", SHIPPED[:1], model.model, model.weights), adding)
+    seen = prompted(store, project.id)
+    assert seen is not None
+    assert seen.state == before != state_of(store, project.id)
+    (late,) = [each for each in uploads_of(store, project.id) if each.name == "late.zip"]
+    remove_upload(store, project.id, late.id)

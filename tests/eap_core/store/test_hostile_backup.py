@@ -180,6 +180,8 @@ BROKEN: list[tuple[str, dict[str, Any], str]] = [
         ("runs", {"settings": {**PLAN, key: wrong}}, f"runs.settings.{key}")
         for key, wrong in OF_CLIP.items()
     ),
+    ("runs", {"settings": {**PLAN, "clip_model": "a\ud800"}}, "runs.settings.clip_model"),
+    ("runs", {"settings": {**PLAN, "weights": "w\n.pt"}}, "runs.settings.weights"),
     ("runs", {"settings": {**PLAN, "settings": {"nobody": 1}}}, "runs.settings.settings"),
     ("runs", {"candidates": {}}, "runs.candidates"),
     *(("runs", {"findings": [without(FINDING, key)]}, "runs.findings") for key in FINDING),

@@ -48,7 +48,8 @@ def look(found: Subject, seen: Prompted | None, last: Job | None) -> None:
         return
     if last is not None and last.status == "finished" and jobs.just_ended(last):
         st.success("All images were looked at: see above.", icon=":material/check:")
-    prompt_form.outcome(last)
+    if not prompt_form.pressed():  # what went wrong then is not what goes wrong now
+        prompt_form.outcome(last)
     prompt_form.form(found, seen, last)
 
 

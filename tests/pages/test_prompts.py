@@ -239,6 +239,9 @@ def test_another_look_that_failed_leaves_what_was_found(store: Store, project: P
     assert error.value.endswith("as the CLIP model")
     assert [block.value for block in app.code][:2] == ["weave", "damaged weave"]
     assert field(app, "CLIP model").value == "no-such-model"
+    field(app, "What").set_value(" ").run()
+    app.button(key="prompts.start").click().run()
+    assert [one.value.partition(" — ")[0] for one in app.error] == ["the object has no name"]
 
 
 def test_mistakes_are_shown_worst_first(store: Store, project: Project) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -89,6 +92,38 @@ def test_a_stopped_run_goes_on_where_it_was(at: int, clip: Clip, tmp_path: Path)
     shelf.opened.clear()
     resumed = clip.embed(images, first(8, 12), cache).values
     assert shelf.opened.total() == 12 - at
+    straight = clip.embed(images, first(8, 12), Cache(tmp_path / "straight")).values
+    np.testing.assert_array_equal(resumed, straight)
+
+
+_KILLED = """
+import os, re, signal, sys
+from pathlib import Path
+from eap_core.embed import Cache
+from eap_core.embed.clip import Clip
+from tests.eap_core.clip import tiny
+from tests.eap_core.embed.pictures import Shelf, first
+
+def die(_, step):
+    found = re.match(r"looking at image (\\d+) of", step)
+    if found and int(found[1]) > 7:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+folder, shelf = Path(sys.argv[1]), Shelf()
+images = [*shelf.normals(8), *shelf.defects(4)]
+Clip(tiny.saved(folder)).embed(images, first(8, 12), Cache(folder / "cache"), die)
+"""
+
+
+def test_a_killed_run_goes_on_where_it_was(clip: Clip, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _KILLED, str(tmp_path)], cwd=Path(__file__).parents[3]
+    )
+    assert done.returncode == -signal.SIGKILL
+    shelf = Shelf()
+    images = [*shelf.normals(8), *shelf.defects(4)]
+    resumed = clip.embed(images, first(8, 12), Cache(tmp_path / "cache")).values
+    assert shelf.opened.total() == 12 - 7
     straight = clip.embed(images, first(8, 12), Cache(tmp_path / "straight")).values
     np.testing.assert_array_equal(resumed, straight)
 

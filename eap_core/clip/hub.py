@@ -83,7 +83,7 @@ def ask() -> None:
         raise UnreachableError("HF_HUB_OFFLINE is set")
     try:
         get_session().head(constants.ENDPOINT, timeout=_ANSWERS_WITHIN)
-    except Exception as error:
+    except Exception as error:  # no network, no name, no certificate, no time: all one here
         raise UnreachableError(f"{constants.ENDPOINT} does not answer") from error
 
 
@@ -101,7 +101,7 @@ def _fetch(repository: str, names: tuple[str, ...], progress: Progress) -> Path:
             raise UnreachableError("the connection failed") from error
         except EntryNotFoundError:
             continue
-        except Exception as error:
+        except Exception as error:  # refused, broken off, a full disk: its own words tell which
             raise UnreachableError(first_line(error)) from error
     raise UnreachableError("the hub has no such file")
 

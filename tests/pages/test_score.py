@@ -198,7 +198,7 @@ def test_an_error_while_work_is_under_way_is_one_sentence(
 @pytest.mark.parametrize(
     "plan",
     [
-        Plan(settings=QUICK),
+        Plan(settings=QUICK, assumed_rate=0.07),
         Plan(("eap", "rarity", "sum"), replace(QUICK, k=7, detector="knn"), prior=0.1, seed=3),
     ],
 )

@@ -2,13 +2,18 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test check browser bench docs demo screenshots study lock
+.PHONY: run test quick check browser bench docs demo screenshots study lock
 
 run: .venv/.installed
 	$(BIN)/streamlit run app.py
 
 test: .venv/.developed browser
 	$(BIN)/python -m pytest
+
+# Numbers, readers and words: no browser, no store, no study.
+quick: .venv/.developed
+	$(BIN)/python -m pytest tests/eap_core/base tests/eap_core/scoring tests/eap_core/analysis \
+		tests/eap_core/review tests/eap_core/health tests/ui tests/test_layers.py
 
 check: .venv/.developed
 	$(BIN)/ruff check .
@@ -20,11 +25,11 @@ bench: .venv/.developed
 	$(BIN)/python -m benchmarks
 
 docs: .venv/.developed
-	$(BIN)/python -m docs.make_cli
+	$(BIN)/python -m tools.make_cli
 
 # The images of the demo and their features, which lie in assets/.
 demo: .venv/.developed
-	$(BIN)/python -m docs.make_demo
+	$(BIN)/python -m tools.make_demo
 
 # The paper's experiment on a folder of data sets: make study DATA=folder OUT=results SEEDS=5
 DATA ?= ../shared/data/adbench
@@ -34,7 +39,7 @@ study: .venv/.installed
 	$(BIN)/python -m eap_core study --data "$(DATA)" --out "$(OUT)" --seeds $(SEEDS)
 
 screenshots: browser
-	$(BIN)/python -m docs.make_screenshots
+	$(BIN)/python -m tools.make_screenshots
 
 browser: .venv/.developed
 	sh tests/browser/install.sh $(BIN)/playwright
@@ -47,7 +52,7 @@ lock: .venv/.developed
 	$(BIN)/uv pip compile pyproject.toml --group dev -c requirements.txt $(LOCK) \
 		| $(NO_CUDA) > requirements-dev.txt.new
 	mv requirements-dev.txt.new requirements-dev.txt
-LOCK := --universal --python-version 3.11 --no-annotate --no-header --no-emit-index-url --upgrade -q
+LOCK := --all-extras --universal --python-version 3.11 --no-annotate --no-header --no-emit-index-url --upgrade -q
 NO_CUDA := grep -vE '^(nvidia-|cuda-|triton)'
 
 .venv/.installed: requirements.txt

@@ -10,10 +10,10 @@ if __name__ == "__main__":
     ICON = Path(__file__).parent / "assets" / "icon.png"  # a named icon is fetched from outside
     st.set_page_config(page_title="EAP Curator", page_icon=str(ICON), layout="wide")
     session.start()
-    step = st.navigation(frame.pages(), position="hidden")
+    step = st.navigation(frame.list_pages(), position="hidden")
     session.go_on([one.file for one in frame.STEPS])
-    with frame.errors_said():
-        frame.steps()
+    with frame.show_errors():
+        frame.show_steps()
         step.run()
 else:
     from ui import server

@@ -18,6 +18,7 @@ from benchmarks import (
     reviewers,
     scale,
     scaling,
+    startup,
     store,
     study,
     tables,
@@ -40,6 +41,7 @@ ALL = {
     "app": app,
     "reviewers": reviewers,
     "study": study,
+    "startup": startup,
 }
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 HEAD = """# Benchmarks

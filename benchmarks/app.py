@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.big_project import big_project
 from benchmarks.measure import Figure
-from eap_core.store.decisions import log
-from eap_core.store.opening import open_store
+from eap_core.store.decisions import read_log
+from eap_core.store.store import open_store
 from tests.browser.app_server import AppServer
 
 FEW, THOUSAND, MANY, KEYS = 50, 1_000, 10_000, 40
@@ -99,7 +99,7 @@ def _key(browser: Browser, address: str, project: str, home: Path) -> float:
     page.get_by_text("Saved").first.wait_for(timeout=60_000)
     page.close()
     store = open_store(home)
-    saved = len(log(store, project))
+    saved = len(read_log(store, project))
     store.close()
     if saved != KEYS:
         raise RuntimeError(f"{saved} of {KEYS} decisions are saved")

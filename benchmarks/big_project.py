@@ -10,22 +10,22 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from eap_core.images.thumbnail import thumbnail
-from eap_core.problem import Problem
-from eap_core.projects.given import Taken
-from eap_core.projects.maps import make_map
-from eap_core.projects.plan import Plan, versions
-from eap_core.projects.state import state_of
-from eap_core.roles import Role
-from eap_core.scoring import eap_columns
-from eap_core.store import derived, projects, runs
+from eap_core.analysis.duplicates import find_twins, pick_diverse
+from eap_core.analysis.explain import find_surroundings
+from eap_core.analysis.score import eap_columns
+from eap_core.base.problem import Problem
+from eap_core.base.table import Role
+from eap_core.images.decode import thumbnail
+from eap_core.project.files import IntakeReport
+from eap_core.project.plan import Plan, versions
+from eap_core.project.problem import state_of
+from eap_core.project.results import make_map
+from eap_core.scoring.workbench import Workbench
+from eap_core.store import cleanup, projects, runs
 from eap_core.store.items import Item, NewItem, NewUpload, add_upload, items_of
 from eap_core.store.projects import Project
 from eap_core.store.runs import Run
 from eap_core.store.store import Store
-from eap_core.surroundings import surroundings
-from eap_core.twins import diverse, twins
-from eap_core.workbench import Workbench
 
 NORMALS, ANOMALIES, COLUMNS = 500, 8, 6
 _FILES = 24
@@ -50,7 +50,7 @@ def big_project(store: Store, candidates: int, seed: int = 0) -> Project:
         for i in range(candidates)
     ]
     counts: dict[Role, int] = {"normal": NORMALS, "anomaly": ANOMALIES, "candidate": candidates}
-    add_upload(store, project.id, NewUpload("all", "zip", details=Taken(counts).record), new)
+    add_upload(store, project.id, NewUpload("all", "zip", details=IntakeReport(counts).record), new)
     items = items_of(store, project.id)
     problem = _problem(items, np.random.default_rng(seed))
     _scored(store, project.id, items, problem)
@@ -105,12 +105,12 @@ def _keep_insight(
         "candidates": _packed(candidates),
         "training": _packed(training),
         "labels": problem.y_train,
-        **vars(surroundings(problem, evidence, bench.settings)),
+        **vars(find_surroundings(problem, evidence, bench.settings)),
         "k": np.array(int(evidence.k[0])),
-        "diverse": diverse(problem.x_candidates, ranks),
-        "twin": twins(problem, ranks),
+        "diverse": pick_diverse(problem.x_candidates, ranks),
+        "twin": find_twins(problem, ranks),
     }
-    derived.keep(derived.insight_file(store.home, run.id), arrays)
+    cleanup.keep_arrays(cleanup.insight_file(store.home, run.id), arrays)
 
 
 def _packed(texts: list[str]) -> npt.NDArray[np.uint8]:

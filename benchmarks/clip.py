@@ -13,16 +13,21 @@ from sklearn.metrics import roc_auc_score
 
 from benchmarks.image_sets import EACH, Split, data_sets, split_of
 from benchmarks.measure import Figure, seconds
-from eap_core.assemble import problem_from_tables
-from eap_core.clip import Located, Wanted, located
-from eap_core.clip.int8 import InEightBits
-from eap_core.clip.network import built
-from eap_core.clip.recipe import recipe_of
-from eap_core.embed import EMBEDDERS, Cache, Source
-from eap_core.embed.clip_vectors import Eye, image_vectors
-from eap_core.scoring import score
-from eap_core.table import Floats, Table
-from eap_core.workbench import Workbench
+from eap_core.analysis.score import score
+from eap_core.base.cache import FeatureCache
+from eap_core.base.prepare import problem_from_tables
+from eap_core.base.table import Floats, Table
+from eap_core.features import EMBEDDERS
+from eap_core.features.base import ImageSource
+from eap_core.features.clip import ClipEye, InEightBits, image_vectors
+from eap_core.features.clip_model import (
+    ModelSpec,
+    WeightsFile,
+    build_model,
+    locate_weights,
+    recipe_of,
+)
+from eap_core.scoring.workbench import Workbench
 
 TITLE = "CLIP features"
 MODELS = ("ViT-B-16-SigLIP", "ViT-B-32:openai")
@@ -37,18 +42,18 @@ NOTE = (
 )
 
 
-def _weights(model: str, folder: Path) -> Located:
+def _weights(model: str, folder: Path) -> WeightsFile:
     import torch
     from safetensors.torch import save_file
 
     torch.manual_seed(0)
-    wanted = Wanted.named(model, folder / "weights.safetensors")
-    state = built(recipe_of(wanted)).state_dict()
+    wanted = ModelSpec.named(model, folder / "weights.safetensors")
+    state = build_model(recipe_of(wanted)).state_dict()
     save_file({name: value.contiguous() for name, value in state.items()}, str(wanted.weights))
-    return located(wanted)
+    return locate_weights(wanted)
 
 
-def plain(model: Located, images: Sequence[Source]) -> Callable[[], object]:
+def plain(model: WeightsFile, images: Sequence[ImageSource]) -> Callable[[], object]:
     """As open_clip's readme does it, in batches."""
     import torch
 
@@ -63,23 +68,23 @@ def plain(model: Located, images: Sequence[Source]) -> Callable[[], object]:
     return work
 
 
-def fresh(look: Callable[[Cache], object]) -> float:
+def fresh(look: Callable[[FeatureCache], object]) -> float:
     """Seconds from an empty cache."""
 
     def work() -> None:
         with tempfile.TemporaryDirectory() as folder:
-            look(Cache(Path(folder)))
+            look(FeatureCache(Path(folder)))
 
     return seconds(work, repeat=2)
 
 
-def offline(name: str, images: Sequence[Source]) -> Callable[[Cache], object]:
+def offline(name: str, images: Sequence[ImageSource]) -> Callable[[FeatureCache], object]:
     """The features that need no download."""
     normal = np.ones(len(images), dtype=bool)
     return lambda cache: EMBEDDERS[name].embed(images, normal, cache)
 
 
-def speeds(model: Located, images: Sequence[Source]) -> list[Figure]:
+def speeds(model: WeightsFile, images: Sequence[ImageSource]) -> list[Figure]:
     reference = seconds(plain(model, images), repeat=2)
     eight = InEightBits(model)
     conversion = seconds(eight.load, repeat=1)
@@ -89,8 +94,10 @@ def speeds(model: Located, images: Sequence[Source]) -> list[Figure]:
         **{f"without CLIP: {name}": fresh(offline(name, images)) for name in ("full", "fast")},
     }
     with tempfile.TemporaryDirectory() as folder:
-        image_vectors(model, images, Cache(Path(folder)))
-        times["seen before"] = seconds(lambda: image_vectors(model, images, Cache(Path(folder))))
+        image_vectors(model, images, FeatureCache(Path(folder)))
+        times["seen before"] = seconds(
+            lambda: image_vectors(model, images, FeatureCache(Path(folder)))
+        )
     name = model.recipe.model
     return [
         *(
@@ -107,7 +114,7 @@ def speeds(model: Located, images: Sequence[Source]) -> list[Figure]:
     ]
 
 
-def eap_of(split: Split, eye: Eye, cache: Cache) -> Floats:
+def eap_of(split: Split, eye: ClipEye, cache: FeatureCache) -> Floats:
     parts = (split.normals, split.anomalies, split.candidates)
     rows = [image_vectors(eye, part, cache).astype(np.float64) for part in parts]
     columns = tuple(f"f{j}" for j in range(rows[0].shape[1]))
@@ -120,12 +127,12 @@ def eap_of(split: Split, eye: Eye, cache: Cache) -> Floats:
     return score(Workbench(problem_from_tables(normals, candidates, anomalies))).columns["eap"]
 
 
-def ranking(model: Located) -> list[Figure]:
+def ranking(model: WeightsFile) -> list[Figure]:
     textile = data_sets()[-1]
     split = split_of(textile, [], 0)
     with tempfile.TemporaryDirectory() as folder:
         whole, eight = (
-            eap_of(split, eye, Cache(Path(folder))) for eye in (model, InEightBits(model))
+            eap_of(split, eye, FeatureCache(Path(folder))) for eye in (model, InEightBits(model))
         )
     good = np.arange(len(split.candidates)) < EACH
     aucs = [float(roc_auc_score(good, scores)) for scores in (eight, whole)]

@@ -10,8 +10,8 @@ import numpy as np
 from benchmarks import transcription
 from benchmarks.measure import Figure, seconds
 from benchmarks.problems import clouds
-from eap_core.evidence import estimate, random_subsets
-from eap_core.settings import AUTHORS
+from eap_core.scoring.evidence import estimate, random_subsets
+from eap_core.scoring.settings import AUTHORS
 
 TITLE = "EAP, n = 1000 (50 anomalies), l = 750, d = 20"
 SAMPLED = 5

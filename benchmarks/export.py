@@ -12,15 +12,13 @@ import numpy as np
 from PIL import Image
 
 from benchmarks.measure import Figure, seconds
-from eap_core.export.bundle import bundle
-from eap_core.export.contents import contents
-from eap_core.export.request import Request
-from eap_core.projects.state import state_of
-from eap_core.ranking import percentiles, ranks
+from eap_core.export.bundle import gather_files, make_bundle
+from eap_core.export.request import ExportRequest
+from eap_core.project.problem import state_of
+from eap_core.scoring.ranking import percentiles, ranks
 from eap_core.store import projects, runs
 from eap_core.store.items import NewItem, NewUpload, add_upload, items_of
-from eap_core.store.opening import open_store
-from eap_core.store.store import Store
+from eap_core.store.store import Store, open_store
 
 IMAGES, SIDE = 2_000, 400
 TITLE = f"Export: a bundle of {IMAGES:,} images of {SIDE} × {SIDE}"
@@ -29,7 +27,7 @@ NOTE = (
     "hash of every original, writes table, manifest and card, hashes the ZIP and waits for the "
     "disk; the reference is Python's zipfile on the same files, also waiting for the disk."
 )
-_REQUEST = Request("anomalib", 100)
+_REQUEST = ExportRequest("anomalib", 100)
 
 
 def run() -> list[Figure]:
@@ -43,12 +41,12 @@ def run() -> list[Figure]:
 
 def _figures(store: Store, folder: Path) -> list[Figure]:
     project = _filled(store)
-    paths = [member.source for member in contents(store, project, _REQUEST).members]
+    paths = [member.source for member in gather_files(store, project, _REQUEST).members]
     images = [path for path in paths if path is not None]
     size = sum(path.stat().st_size for path in images) / 2**20
     bare = seconds(lambda: _bare(images, folder / "bare.zip"))
-    ours = seconds(lambda: bundle(store, project, _REQUEST))
-    looked = seconds(lambda: contents(store, project, Request("csv")))
+    ours = seconds(lambda: make_bundle(store, project, _REQUEST))
+    looked = seconds(lambda: gather_files(store, project, ExportRequest("csv")))
     return [
         Figure(
             f"ZIP of {size:,.0f} MB",

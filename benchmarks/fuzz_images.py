@@ -26,12 +26,11 @@ import numpy as np
 from PIL import Image
 
 from benchmarks.fuzz_damage import mutated
-from eap_core.errors import DataError
-from eap_core.images.decode import decode
-from eap_core.images.gather import gather
-from eap_core.images.metadata_table import layout_of
+from eap_core.base.errors import DataError
+from eap_core.images.decode import decode, thumbnail
+from eap_core.images.layout import layout_of
 from eap_core.images.read import read_images
-from eap_core.images.thumbnail import thumbnail
+from eap_core.images.sources import gather
 
 MEMORY = 3 * 1024**3
 HANG = 10.0

@@ -24,10 +24,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from eap_core.assemble import problem_from_tables
-from eap_core.errors import DataError, SettingsError
-from eap_core.readers import Reading, read_table
-from eap_core.table import Table
+from eap_core.base.errors import DataError, SettingsError
+from eap_core.base.prepare import problem_from_tables
+from eap_core.base.table import Table
+from eap_core.readers import read_table
+from eap_core.readers.files import Reading
 
 MEMORY = 4 * 1024**3
 LONGEST = 10  # seconds for one file

@@ -22,11 +22,10 @@ from streamlit.testing.v1 import AppTest
 
 from benchmarks.big_project import big_project
 from benchmarks.measure import Figure, seconds
-from eap_core.batches import decide
+from eap_core.project.review import decide
+from eap_core.store.decisions import Ledger
 from eap_core.store.items import items_of
-from eap_core.store.ledger import Ledger
-from eap_core.store.opening import open_store
-from eap_core.store.store import Store
+from eap_core.store.store import Store, open_store
 
 MANY, FEW, BATCH = 10_000, 500, 5_000
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

@@ -14,12 +14,13 @@ from sklearn.metrics import roc_auc_score
 
 from benchmarks.image_sets import ANOMALIES, EACH, DataSet, Split, data_sets, split_of
 from benchmarks.measure import Figure, seconds
-from eap_core.assemble import problem_from_tables
-from eap_core.embed import Cache, Source
-from eap_core.embed.lite0 import Lite0
-from eap_core.scoring import score
-from eap_core.table import Floats, Table
-from eap_core.workbench import Workbench
+from eap_core.analysis.score import score
+from eap_core.base.cache import FeatureCache
+from eap_core.base.prepare import problem_from_tables
+from eap_core.base.table import Floats, Table
+from eap_core.features.base import ImageSource
+from eap_core.features.lite0 import Lite0
+from eap_core.scoring.workbench import Workbench
 
 TITLE = "Image features on real defects"
 SPLITS, TIMED = 3, 32
@@ -78,7 +79,7 @@ def _ordinary_network() -> object:
     return model.eval()
 
 
-def pooled(sources: Sequence[Source], known: dict[str, Floats]) -> Floats:
+def pooled(sources: Sequence[ImageSource], known: dict[str, Floats]) -> Floats:
     """The pooled features of the last layer, as one would first take them."""
     import torch
 
@@ -111,19 +112,19 @@ def outcomes(sets: Sequence[DataSet], folder: Path) -> Mapping[str, Mapping[str,
             normal = np.arange(len(images)) < len(split.normals)
             made = {"pooled": pooled(images, known)}
             for name, embedder in VARIANTS.items():
-                made[name] = embedder.embed(images, normal, Cache(folder)).values
+                made[name] = embedder.embed(images, normal, FeatureCache(folder)).values
             for name, values in made.items():
                 found[name].setdefault(data.name, []).append(outcome(split, values))
     return found
 
 
-def speeds(images: Sequence[Source]) -> dict[str, float]:
+def speeds(images: Sequence[ImageSource]) -> dict[str, float]:
     """Images per second from an empty cache."""
     normal = np.ones(len(images), dtype=bool)
 
     def fresh(embedder: Lite0) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            embedder.embed(images, normal, Cache(Path(folder)))
+            embedder.embed(images, normal, FeatureCache(Path(folder)))
 
     times = {"pooled": seconds(lambda: pooled(images, {}), repeat=2)}
     times |= {name: seconds(partial(fresh, way), repeat=2) for name, way in VARIANTS.items()}

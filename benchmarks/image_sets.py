@@ -12,7 +12,7 @@ import conformal_clip_data  # type: ignore[import-untyped]
 import numpy as np
 from PIL import Image
 
-from eap_core.embed import Source
+from eap_core.features.base import ImageSource
 
 SHARED = Path(__file__).parents[2] / "shared" / "data" / "images"
 ANOMALIES, EACH = 10, 40  # real anomalies in training; candidates of each of the three kinds
@@ -21,17 +21,17 @@ ANOMALIES, EACH = 10, 40  # real anomalies in training; candidates of each of th
 @dataclass(frozen=True)
 class DataSet:
     name: str
-    normals: Sequence[Source]
-    anomalies: Sequence[Source]
+    normals: Sequence[ImageSource]
+    anomalies: Sequence[ImageSource]
 
 
 @dataclass(frozen=True)
 class Split:
     """Training normals and anomalies, and candidates of which the first ``EACH`` are real."""
 
-    normals: Sequence[Source]
-    anomalies: Sequence[Source]
-    candidates: Sequence[Source]
+    normals: Sequence[ImageSource]
+    anomalies: Sequence[ImageSource]
+    candidates: Sequence[ImageSource]
 
 
 def data_sets() -> list[DataSet]:
@@ -56,13 +56,13 @@ def data_sets() -> list[DataSet]:
     return found
 
 
-def _sources(paths: Sequence[Path], most: int) -> list[Source]:
+def _sources(paths: Sequence[Path], most: int) -> list[ImageSource]:
     chosen = np.random.default_rng(0).permutation(len(paths))[:most]
     return [_source(paths[i]) for i in chosen]
 
 
-def _source(path: Path) -> Source:
-    return Source(hashlib.sha256(path.read_bytes()).hexdigest(), partial(_opened, path))
+def _source(path: Path) -> ImageSource:
+    return ImageSource(hashlib.sha256(path.read_bytes()).hexdigest(), partial(_opened, path))
 
 
 def _opened(path: Path) -> Image.Image:
@@ -70,7 +70,7 @@ def _opened(path: Path) -> Image.Image:
         return image.convert("RGB")
 
 
-def _spoiled(source: Source, way: int) -> Source:
+def _spoiled(source: ImageSource, way: int) -> ImageSource:
     """Covered by noise, cut into pieces and shuffled, or turned into its negative."""
 
     def picture() -> Image.Image:
@@ -85,7 +85,7 @@ def _spoiled(source: Source, way: int) -> Source:
             pixels = 255 - pixels
         return Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8))
 
-    return Source(f"{source.sha256} spoiled {way}", picture)
+    return ImageSource(f"{source.sha256} spoiled {way}", picture)
 
 
 def split_of(data: DataSet, others: Sequence[DataSet], seed: int) -> Split:

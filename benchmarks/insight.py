@@ -12,20 +12,18 @@ from sklearn.neighbors import NearestNeighbors
 
 from benchmarks.measure import Figure, seconds
 from benchmarks.problems import clouds
-from eap_core.deviations import deviations
-from eap_core.evaluators import THIRTEEN
-from eap_core.evidence import estimate
-from eap_core.problem import Problem
-from eap_core.project_map import umap_places
-from eap_core.projects.results import run_frame
-from eap_core.scoring import column_name
-from eap_core.settings import AUTHORS
+from eap_core.analysis.duplicates import find_twins, pick_diverse
+from eap_core.analysis.explain import find_deviations, find_surroundings
+from eap_core.analysis.projection import place_by_umap
+from eap_core.analysis.score import column_name
+from eap_core.base.problem import Problem
+from eap_core.evaluators import PAPER_EVALUATORS
+from eap_core.project.results import run_frame
+from eap_core.scoring.evidence import estimate
+from eap_core.scoring.settings import AUTHORS
 from eap_core.store import projects, runs
 from eap_core.store.items import NewItem, NewUpload, add_upload, items_of
-from eap_core.store.opening import open_store
-from eap_core.store.store import Store
-from eap_core.surroundings import surroundings
-from eap_core.twins import diverse, twins
+from eap_core.store.store import Store, open_store
 
 CANDIDATES, TRAINING, COLUMNS = 10_000, 2_000, 64
 TITLE = f"Insight: {CANDIDATES:,} candidates, {TRAINING:,} training rows, {COLUMNS} columns"
@@ -54,10 +52,10 @@ def _insight(problem: Problem) -> Figure:
     ranks = np.random.default_rng(1).permutation(CANDIDATES) + 1
 
     def ours() -> None:
-        around = surroundings(problem, evidence, settings)
-        deviations(problem, around.nearest)
-        twins(problem, ranks)
-        diverse(problem.x_candidates, ranks)
+        around = find_surroundings(problem, evidence, settings)
+        find_deviations(problem, around.nearest)
+        find_twins(problem, ranks)
+        pick_diverse(problem.x_candidates, ranks)
 
     def plain() -> None:
         np.argpartition(cdist(problem.x_candidates, problem.x_train), 3, axis=1)
@@ -69,8 +67,8 @@ def _insight(problem: Problem) -> Figure:
 
 def _map(problem: Problem) -> Figure:
     rows = np.vstack([problem.x_train, problem.x_candidates])
-    umap_places(replace(problem, x_candidates=rows[:20], ids=problem.ids[:20]))  # compiles
-    spent = seconds(lambda: umap_places(problem), repeat=1)
+    place_by_umap(replace(problem, x_candidates=rows[:20], ids=problem.ids[:20]))  # compiles
+    spent = seconds(lambda: place_by_umap(problem), repeat=1)
     search = NearestNeighbors(n_neighbors=15, algorithm="brute", n_jobs=-1).fit(rows)
     reference = seconds(lambda: search.kneighbors(rows))
     ratio = f"{spent / reference:.0f}× neighbours alone"
@@ -85,7 +83,7 @@ def _table(store: Store) -> Figure:
     items = [item.id for item in items_of(store, project)]
     run = runs.start(store, project, items, {}, {}, "f").id
     values = np.random.default_rng(0).permutation(CANDIDATES).astype(np.float64) + 1
-    for name in ("rank", "percentile", "p_y", "covered", *map(column_name, THIRTEEN)):
+    for name in ("rank", "percentile", "p_y", "covered", *map(column_name, PAPER_EVALUATORS)):
         runs.add_scores(store, run, name, values)
     runs.finish(store, run)
     spent = seconds(lambda: run_frame(store, run))

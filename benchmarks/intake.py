@@ -12,11 +12,11 @@ import numpy as np
 from PIL import Image
 
 from benchmarks.measure import Figure
-from eap_core.projects.given import Given
-from eap_core.projects.intake import take
+from eap_core.project.files import InputFile
+from eap_core.project.intake import take
 from eap_core.store import projects
 from eap_core.store.items import items_of
-from eap_core.store.opening import open_store
+from eap_core.store.store import open_store
 
 IMAGES = 2_000
 SIDE = 400
@@ -36,7 +36,7 @@ def run() -> list[Figure]:
         try:
             project = projects.create(store, "many", "images")
             start = time.perf_counter()
-            take(store, project.id, [Given.at(path)], "candidate")
+            take(store, project.id, [InputFile.at(path)], "candidate")
             ours = time.perf_counter() - start
             assert len(items_of(store, project.id)) == IMAGES
         finally:

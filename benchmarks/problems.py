@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eap_core.problem import Problem
+from eap_core.base.problem import Problem
 
 
 def clouds(n: int, m: int, candidates: int, columns: int, seed: int = 0) -> Problem:

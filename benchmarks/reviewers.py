@@ -18,13 +18,13 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 
 from benchmarks.measure import Figure
-from eap_core.projects.given import Given
-from eap_core.projects.intake import take
-from eap_core.projects.plan import Plan
-from eap_core.projects.scored import score_project
+from eap_core.project.files import InputFile
+from eap_core.project.intake import take
+from eap_core.project.plan import Plan
+from eap_core.project.run import score_project
 from eap_core.store import projects
-from eap_core.store.decisions import log
-from eap_core.store.opening import open_store
+from eap_core.store.decisions import read_log
+from eap_core.store.store import open_store
 from tests.browser.app_server import AppServer
 
 CANDIDATES, SECONDS, THINK = 1_000, 30.0, 3.0
@@ -157,7 +157,7 @@ def _project(folder: Path) -> str:
         file = folder / f"{target}.csv"
         lines = [",".join(f"{v:.6f}" for v in row) for row in rng.normal(shift, 1, (rows, 8))]
         file.write_text("\n".join(["a,b,c,d,e,f,g,h", *lines]) + "\n")
-        take(store, made, [Given.at(file)], target)  # type: ignore[arg-type]
+        take(store, made, [InputFile.at(file)], target)  # type: ignore[arg-type]
     score_project(store, made, Plan())
     store.close()
     return made
@@ -165,7 +165,7 @@ def _project(folder: Path) -> str:
 
 def _check(home: Path, project: str, reviewers: list[Reviewer]) -> None:
     store = open_store(home)
-    saved = {row.uuid for row in log(store, project)}
+    saved = {row.uuid for row in read_log(store, project)}
     store.close()
     lost = {uuid for one in reviewers for uuid in one.acknowledged} - saved
     if lost:

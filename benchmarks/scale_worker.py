@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.ensemble import IsolationForest
 
 from benchmarks.problems import clouds
-from eap_core import detectors
-from eap_core.distances import MEMORY_BUDGET
-from eap_core.evidence import estimate
-from eap_core.settings import AUTHORS
+from eap_core.scoring import detectors
+from eap_core.scoring.distances import MEMORY_BUDGET
+from eap_core.scoring.evidence import estimate
+from eap_core.scoring.settings import AUTHORS
 
 
 def peak_bytes() -> int:

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 from benchmarks.measure import Figure, seconds
 from benchmarks.problems import clouds
 from eap_core.evaluators import EVALUATORS
-from eap_core.workbench import Workbench
+from eap_core.scoring.workbench import Workbench
 
 TITLE = "Scaling"
 NOTE = "![seconds against training rows and against candidates](scaling.png)"

@@ -11,13 +11,12 @@ from pathlib import Path
 from uuid import uuid4
 
 from benchmarks.measure import Figure, seconds
-from eap_core.review import Decision, fold
+from eap_core.review.log import Decision, fold
 from eap_core.store import projects
-from eap_core.store.decisions import append, log
+from eap_core.store.decisions import append, read_log
 from eap_core.store.items import Item, NewItem, NewUpload, add_upload, items_of
-from eap_core.store.opening import open_store
-from eap_core.store.overview import overviews
-from eap_core.store.store import DATABASE, Store
+from eap_core.store.projects import list_overviews
+from eap_core.store.store import DATABASE, Store, open_store
 
 ONE_BY_ONE = 10_000
 MANY = 100_000
@@ -108,8 +107,8 @@ def _syncs_a_second(folder: Path, count: int = 1_000) -> float:
 
 
 def _opened(store: Store, project: str) -> None:
-    states = fold(log(store, project))
-    (counts,) = overviews(store)
+    states = fold(read_log(store, project))
+    (counts,) = list_overviews(store)
     assert counts.reviewed == len(states) == MANY
 
 

@@ -9,11 +9,9 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.svm import SVC
 
 from benchmarks.measure import Figure, seconds
-from eap_core.problem import Problem
-from eap_core.study.curves import Svm
-from eap_core.study.forest import RankedRows
-from eap_core.study.split import Split
-from eap_core.table import Floats, Labels
+from eap_core.analysis.forest import RankedRows
+from eap_core.analysis.learning import LearningTask, Svm
+from eap_core.base.table import Floats, Labels
 
 TITLE = "A study's learning curves"
 NOTE = """One classifier of a learning curve: a forest of 100 trees, or a support vector machine,
@@ -45,9 +43,9 @@ def _forest(n: int, candidates: int, d: int, zeros: bool = False) -> Figure:
 
 def _machine(n: int, candidates: int, d: int) -> Figure:
     rows, labels, wanted = _rows(n, candidates, d)
-    problem = Problem(rows[:n], labels[:n], rows[n:], tuple(str(i) for i in range(candidates)))
-    kinds = np.zeros(candidates, dtype=np.int8)
-    learner = Svm(Split(problem, kinds, wanted, np.zeros(len(wanted), np.int8), ()))
+    learner = Svm(
+        LearningTask(rows[:n], labels[:n], rows[n:], wanted, np.zeros(len(wanted), np.int8))
+    )
     added = np.arange(candidates // 3)
     learner.labels(added)
     ours = seconds(partial(learner.labels, added), repeat=5)

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.measure import Figure, seconds
-from eap_core.readers import Reading, read_table
+from eap_core.readers import read_table
+from eap_core.readers.files import Reading
 
 ROWS, COLUMNS = 100_000, 50
 TITLE = f"Reading a CSV of {ROWS:,} × {COLUMNS}"

@@ -14,7 +14,7 @@ from pyod.models.knn import KNN
 from scipy.spatial.distance import cdist
 from scipy.stats import beta, hmean
 
-from eap_core.settings import Settings
+from eap_core.scoring.settings import Settings
 
 Floats = npt.NDArray[np.float64]
 

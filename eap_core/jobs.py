@@ -1,7 +1,7 @@
 """Long work in a process of its own, which outlives the page that asked for it.
 
 A job is a row in the store. A worker process takes it, beats every second, and ends it; whoever
-asked only looks at the row. What each kind of job does is one literal here.
+asked only looks at the row. What each kind of job is given and does is one dataclass here.
 """
 
 from __future__ import annotations
@@ -10,86 +10,247 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar, Final, Protocol, Self
 
-from eap_core.errors import DataError, EapError, shown
-from eap_core.export.bundle import bundle
-from eap_core.export.request import Request
-from eap_core.progress import Cancelled, Progress
-from eap_core.projects.demos import make_demo
-from eap_core.projects.health import health
-from eap_core.projects.intake import take_uploaded
-from eap_core.projects.plan import Plan
-from eap_core.projects.prompting import PromptPlan, prompt
-from eap_core.projects.scored import complete_run, score_project
+from eap_core.base.errors import DataError, EapError, quote
+from eap_core.base.progress import Cancelled, Progress, silent
+from eap_core.export.bundle import make_bundle
+from eap_core.export.request import ExportRequest
+from eap_core.project.demos import Demo, make_demo
+from eap_core.project.files import InputFile, IntakeReport, Target
+from eap_core.project.health import check_health
+from eap_core.project.intake import AS_FOUND, take
+from eap_core.project.plan import Plan
+from eap_core.project.prompts import PromptPlan, run_prompts
+from eap_core.project.run import complete_run, score_project
+from eap_core.project.tables import reading_of
+from eap_core.readers.files import Reading
 from eap_core.store import jobs
-from eap_core.store.bin import files_named, remove_unused
+from eap_core.store.cleanup import list_named_files, remove_unused
 from eap_core.store.jobs import Job
 from eap_core.store.schema import now
 from eap_core.store.store import Store
 
 _BEAT_SECONDS = 1.0
 _PROGRAM = Path(__file__).resolve().parents[1]
-Work = Callable[[Store, Job, Progress], Any]
 
 
-def _add(store: Store, job: Job, progress: Progress) -> Any:
-    return take_uploaded(store, _project(job), job.arguments, progress).record
+class Work(Protocol):
+    """What one kind of job is asked to do: a frozen dataclass whose fields are its arguments.
+
+    kind : its name in the store.
+    title : what is being done, for the bar on screen.
+    record, from_record : the arguments as the store keeps them, and back.
+
+    ``run`` does it, for the job whose row it is given; what it returns is kept as the job's result.
+    """
+
+    kind: ClassVar[str]
+    title: ClassVar[str]
+
+    @property
+    def record(self) -> dict[str, Any]: ...
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self: ...
+
+    def run(self, store: Store, job: Job, progress: Progress) -> Any: ...
 
 
-def _health(store: Store, job: Job, progress: Progress) -> Any:
-    return [finding.record for finding in health(store, _project(job), progress)]
+@dataclass(frozen=True)
+class UploadJob:
+    """Adds uploaded files, each by hash and name, or a folder on this machine to a project."""
+
+    kind: ClassVar[str] = "add"
+    title: ClassVar[str] = "Adding the files"
+    files: tuple[tuple[str, str], ...] = ()
+    folder: Path | None = None
+    target: Target | None = None
+    reading: Reading = AS_FOUND
+
+    @property
+    def record(self) -> dict[str, Any]:
+        given = (
+            {"files": [list(file) for file in self.files]}
+            if self.folder is None
+            else {"folder": str(self.folder)}
+        )
+        return {**given, "target": self.target, "reading": asdict(self.reading)}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        folder = record.get("folder")
+        return cls(
+            tuple((sha256, name) for sha256, name in record.get("files", ())),
+            None if folder is None else Path(folder),
+            record["target"],
+            reading_of(record["reading"]),
+        )
+
+    def run(self, store: Store, job: Job, progress: Progress) -> Any:
+        return self.take(store, _project(job), progress).record
+
+    def take(self, store: Store, project: str, progress: Progress = silent) -> IntakeReport:
+        """Add to the project what is named here."""
+        if self.folder is None:
+            given = [InputFile(store.blobs.verified(sha256), name) for sha256, name in self.files]
+        else:
+            given = [InputFile.at(self.folder)]
+        return take(store, project, given, self.target, self.reading, progress)
 
 
-def _score(store: Store, job: Job, progress: Progress) -> Any:
-    plan = Plan.from_record(dict(job.arguments))
-    return score_project(store, _project(job), plan, progress, job.token).id
+@dataclass(frozen=True)
+class HealthJob:
+    """Looks at a project's data; ``state`` is theirs when it was asked for."""
+
+    kind: ClassVar[str] = "health"
+    title: ClassVar[str] = "Looking at the data"
+    state: str | None = None
+
+    @property
+    def record(self) -> dict[str, Any]:
+        return {} if self.state is None else {"state": self.state}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        return cls(record.get("state"))
+
+    def run(self, store: Store, job: Job, progress: Progress) -> Any:
+        return [finding.record for finding in check_health(store, _project(job), progress)]
 
 
-def _complete(store: Store, job: Job, progress: Progress) -> Any:
-    run = str(job.arguments["run"])
-    complete_run(store, run, progress, tuple(job.arguments["evaluators"]))
-    return run
+@dataclass(frozen=True)
+class ScoringJob:
+    """Scores a project's candidates."""
+
+    kind: ClassVar[str] = "score"
+    title: ClassVar[str] = "Scoring the candidates"
+    plan: Plan
+
+    @property
+    def record(self) -> dict[str, Any]:
+        return self.plan.record
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        return cls(Plan.from_record(dict(record)))
+
+    def run(self, store: Store, job: Job, progress: Progress) -> Any:
+        return score_project(store, _project(job), self.plan, progress, job.token).id
 
 
-def _demo(store: Store, job: Job, progress: Progress) -> Any:
-    return make_demo(store, job.arguments["kind"], progress).id
+@dataclass(frozen=True)
+class CompletionJob:
+    """Adds to a run what it lacks: what is kept beside its scores, its evaluators and these."""
+
+    kind: ClassVar[str] = "complete"
+    title: ClassVar[str] = "Computing further methods"
+    run_id: str
+    evaluators: tuple[str, ...] = ()
+
+    @property
+    def record(self) -> dict[str, Any]:
+        return {"run": self.run_id, "evaluators": list(self.evaluators)}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        return cls(str(record["run"]), tuple(record["evaluators"]))
+
+    def run(self, store: Store, _: Job, progress: Progress) -> Any:
+        complete_run(store, self.run_id, progress, self.evaluators)
+        return self.run_id
 
 
-def _export(store: Store, job: Job, progress: Progress) -> Any:
-    made = bundle(store, _project(job), Request.from_record(job.arguments), progress)
-    return {"name": made.name, "sha256": made.sha256}
+@dataclass(frozen=True)
+class DemoJob:
+    """Makes a demo project, filled and scored."""
+
+    kind: ClassVar[str] = "demo"
+    title: ClassVar[str] = "Making the demo project"
+    demo: Demo
+
+    @property
+    def record(self) -> dict[str, Any]:
+        return {"kind": self.demo}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        return cls(record["kind"])
+
+    def run(self, store: Store, _: Job, progress: Progress) -> Any:
+        return make_demo(store, self.demo, progress).id
 
 
-def _prompts(store: Store, job: Job, progress: Progress) -> None:
-    prompt(store, _project(job), PromptPlan.from_record(job.arguments), progress)
+@dataclass(frozen=True)
+class ExportJob:
+    """Makes a bundle in the store's folder."""
+
+    kind: ClassVar[str] = "export"
+    title: ClassVar[str] = "Making the bundle"
+    request: ExportRequest
+
+    @property
+    def record(self) -> dict[str, Any]:
+        return self.request.record
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        return cls(ExportRequest.from_record(record))
+
+    def run(self, store: Store, job: Job, progress: Progress) -> Any:
+        made = make_bundle(store, _project(job), self.request, progress)
+        return {"name": made.name, "sha256": made.sha256}
 
 
-WORK: Mapping[str, Work] = MappingProxyType(
-    {
-        "add": _add,
-        "health": _health,
-        "score": _score,
-        "complete": _complete,
-        "demo": _demo,
-        "export": _export,
-        "prompts": _prompts,
-    }
+@dataclass(frozen=True)
+class PromptJob:
+    """Looks at a project's images in the light of prompts."""
+
+    kind: ClassVar[str] = "prompts"
+    title: ClassVar[str] = "Looking at the images"
+    plan: PromptPlan
+
+    @property
+    def record(self) -> dict[str, Any]:
+        return self.plan.record
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        return cls(PromptPlan.from_record(record))
+
+    def run(self, store: Store, job: Job, progress: Progress) -> None:
+        run_prompts(store, _project(job), self.plan, progress)
+
+
+# The one place where a kind of job is named.
+WORK: Final[tuple[type[Work], ...]] = (
+    UploadJob,
+    HealthJob,
+    ScoringJob,
+    CompletionJob,
+    DemoJob,
+    ExportJob,
+    PromptJob,
 )
 
 
-def launch(
-    store: Store, kind: str, arguments: Mapping[str, Any], project: str | None = None
-) -> Job:
+def kind_of(job: Job) -> type[Work]:
+    """What a job's row is a row of."""
+    for each in WORK:
+        if each.kind == job.kind:
+            return each
+    known = ", ".join(each.kind for each in WORK)
+    raise DataError(f"{quote(job.kind)} is no kind of job", advice=f"choose from {known}")
+
+
+def launch(store: Store, work: Work, project: str | None = None) -> Job:
     """Write the job down and start a worker for it."""
-    if kind not in WORK:
-        raise DataError(f"{shown(kind)} is no kind of job — choose from {', '.join(WORK)}")
-    job = jobs.create(store, kind, arguments, project)
+    job = jobs.create(store, work.kind, work.record, project)
     _spawn(store, job.id)
     return job
 
@@ -99,8 +260,8 @@ def again(store: Store, job: str) -> None:
     found = jobs.by_id(store, job)
     if not jobs.is_dead(found, now()) or not jobs.requeue(store, found):
         raise DataError(
-            f"the job {shown(job)} is not started again, since it is not dead ({found.status}) — "
-            "wait for it, or cancel it first"
+            f"the job {quote(job)} is not started again, since it is not dead ({found.status})",
+            advice="wait for it, or cancel it first",
         )
     _spawn(store, job)
 
@@ -114,20 +275,22 @@ def work_on(store: Store, job_id: str) -> None:
     finally:
         # What was uploaded for it is kept only where it became part of the project.
         with suppress(EapError):  # a file too many does no harm; how the job ended is told
-            remove_unused(store, files_named(jobs.by_id(store, job_id).arguments))
+            remove_unused(store, list_named_files(jobs.by_id(store, job_id).arguments))
 
 
 def _work(store: Store, job: Job, token: str) -> None:
     """Do the job; ends that a worker reports which lost the job meanwhile change nothing."""
     with _Heart(store, job.id, token) as heart:
         try:
-            result = WORK[job.kind](store, job, heart.progress)
+            work = kind_of(job).from_record(job.arguments)
+            result = work.run(store, job, heart.progress)
         except Cancelled:
-            jobs.cancelled(store, job.id, token)
+            jobs.end_cancelled(store, job.id, token)
         except EapError as error:
-            jobs.fail(store, job.id, token, str(error))
+            jobs.fail(store, job.id, token, error)
         except BaseException as error:
-            jobs.fail(store, job.id, token, f"an unexpected error, {type(error).__name__}: {error}")
+            what = f"an unexpected error, {type(error).__name__}: {error}"
+            jobs.fail(store, job.id, token, EapError(what))
             raise  # a bug: its traceback belongs into the worker's log
         else:
             jobs.finish(store, job.id, token, result)
@@ -181,7 +344,10 @@ class _Heart:
 
 def _project(job: Job) -> str:
     if job.project is None:
-        raise DataError(f"a job of the kind {shown(job.kind)} needs a project — name one")
+        raise DataError(
+            f"a job of the kind {quote(job.kind)} needs a project",
+            advice="name one",
+        )
     return job.project
 
 

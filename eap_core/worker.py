@@ -5,17 +5,17 @@ from __future__ import annotations
 import gc
 import sys
 
-from eap_core.collector import paused_collector
+from eap_core.base.files import pause_gc
 
 
 def main(job: str) -> None:
     # What is imported stays: to search it for garbage would make a small job a tenth slower.
-    with paused_collector():
+    with pause_gc():
         from eap_core.jobs import work_on
-        from eap_core.store.opening import opened_store
+        from eap_core.store.store import open_current_store
 
         gc.freeze()
-    with opened_store() as store:
+    with open_current_store() as store:
         work_on(store, job)
 
 

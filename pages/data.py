@@ -4,39 +4,39 @@ from typing import Literal
 
 import streamlit as st
 
-from eap_core import jobs as work
 from eap_core.health.finding import Finding
-from eap_core.projects.given import Taken
-from eap_core.projects.health import remembered
-from eap_core.projects.plan import Plan
-from eap_core.projects.state import state_of
+from eap_core.jobs import HealthJob, ScoringJob, UploadJob, launch
+from eap_core.project.files import IntakeReport
+from eap_core.project.health import recall_health
+from eap_core.project.plan import Plan
+from eap_core.project.problem import state_of
 from eap_core.store import projects
 from eap_core.store.items import remove_upload, restore_upload, uploads_of
 from eap_core.store.projects import Project
-from ui import frame, health, jobs, project_list, session, store, uploads
-from ui.words import ROLE_WORDS, plain
+from ui import cached, data, frame, health, jobs, session
+from ui.text import ROLE_WORDS, escape_markdown
 
 _MOST_SHOWN = 200
 
 
 def one_project(project: Project) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.title(plain(project.name), anchor=False)
+        st.title(escape_markdown(project.name), anchor=False)
         _settings(project)
         if st.button("All projects", icon=":material/list:"):
             session.look_at(None)
             st.rerun()
-    added = jobs.latest(opened, project.id, "add")
-    if jobs.active(added):
+    added = jobs.latest_job(opened, project.id, UploadJob)
+    if jobs.active_job(added):
         assert added is not None
-        jobs.progress(opened, added.id)
-        uploads.add_files(opened, project, busy=True)
+        jobs.show_progress(opened, added.id)
+        data.add_files(opened, project, busy=True)
     else:
-        jobs.outcome(added)
+        jobs.show_outcome(added)
         if added is not None and added.status == "finished" and jobs.just_ended(added):
-            _taken(Taken.from_record(added.result))
-        with frame.errors_said():
-            uploads.add_files(opened, project)
+            _taken(IntakeReport.from_record(added.result))
+        with frame.show_errors():
+            data.add_files(opened, project)
     _contents(project)
     _health(project)
 
@@ -47,31 +47,31 @@ def _settings(project: Project) -> None:
         with st.form("data.rename", border=False):
             name = st.text_input("Name of the project", project.name, max_chars=120)
             if st.form_submit_button("Rename", icon=":material/edit:"):
-                with frame.errors_said():
+                with frame.show_errors():
                     projects.rename(opened, project.id, name)
                     st.rerun()
         if st.button("Delete this project", icon=":material/delete:"):
-            with frame.errors_said():
+            with frame.show_errors():
                 projects.to_bin(opened, project.id)
                 session.look_at(None)
-                session.keep("home.deleted", project.name)
+                session.remember("home.deleted", project.name)
                 st.rerun()
 
 
-def _counts(taken: Taken) -> str:
+def _counts(taken: IntakeReport) -> str:
     return ", ".join(f"{n:,} {ROLE_WORDS[role].lower()}" for role, n in taken.counts.items())
 
 
-def _taken(taken: Taken) -> None:
+def _taken(taken: IntakeReport) -> None:
     counts = _counts(taken)
     st.success(f"Added: {counts or 'nothing new'}.", icon=":material/check:")
     for warning in taken.warnings:
-        st.warning(plain(warning), icon=":material/warning:")
+        st.warning(escape_markdown(warning), icon=":material/warning:")
     if taken.skipped:
         _details(taken)
 
 
-def _details(taken: Taken) -> None:
+def _details(taken: IntakeReport) -> None:
     """What was not used, and how the rest was read."""
     if taken.skipped:
         st.markdown(f"**{len(taken.skipped):,} files were not used**")
@@ -86,7 +86,7 @@ def _contents(project: Project) -> None:
         return
     st.subheader("In this project", anchor=False)
     for upload in given:
-        taken = Taken.from_record(dict(upload.details))
+        taken = IntakeReport.from_record(dict(upload.details))
         away = upload.removed_at is not None
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             counts = ", ".join(
@@ -94,7 +94,8 @@ def _contents(project: Project) -> None:
             )
             state = " (removed)" if away else ""
             st.markdown(
-                f"{plain(upload.name)}{state}  \n:gray[{plain(counts or upload.kind)}]",
+                f"{escape_markdown(upload.name)}{state}  "
+                f"\n:gray[{escape_markdown(counts or upload.kind)}]",
                 width="stretch",
             )
             if taken.skipped or taken.warnings or taken.notes:
@@ -102,7 +103,7 @@ def _contents(project: Project) -> None:
                     _details(taken)
             change, words = (restore_upload, "Put back") if away else (remove_upload, "Remove")
             if st.button(words, key=f"upload.{upload.id}"):
-                with frame.errors_said():
+                with frame.show_errors():
                     change(opened, project.id, upload.id)
                     st.rerun()
 
@@ -111,39 +112,39 @@ def _health(project: Project) -> None:
     if not any(upload.removed_at is None for upload in uploads_of(opened, project.id)):
         return
     st.subheader("Health of the data", anchor=False)
-    state = {"state": state_of(opened, project.id)}
-    job = jobs.latest(opened, project.id, "health")
-    if jobs.active(job):
+    looking = HealthJob(state_of(opened, project.id))
+    job = jobs.latest_job(opened, project.id, HealthJob)
+    if jobs.active_job(job):
         assert job is not None
-        jobs.progress(opened, job.id)
+        jobs.show_progress(opened, job.id)
         return
-    findings = remembered(opened, project.id)
-    if findings is None and job is not None and job.arguments == state:
-        jobs.outcome(job)
+    findings = recall_health(opened, project.id)
+    if findings is None and job is not None and job.arguments == looking.record:
+        jobs.show_outcome(job)
         if job.status == "finished":
             findings = tuple(Finding.from_record(record) for record in job.result)
         if st.button("Look at the data again", icon=":material/monitor_heart:"):
-            work.launch(opened, "health", state, project.id)
+            launch(opened, looking, project.id)
             st.rerun()
     elif findings is None:
-        jobs.progress(opened, work.launch(opened, "health", state, project.id).id)
+        jobs.show_progress(opened, launch(opened, looking, project.id).id)
     if findings is not None:
-        health.report(findings)
+        health.show_report(findings)
         _score(project, any(finding.severity == "stop" for finding in findings))
 
 
 def _score(project: Project, stopped: bool) -> None:
-    job = jobs.latest(opened, project.id, "score")
-    if jobs.active(job):
+    job = jobs.latest_job(opened, project.id, ScoringJob)
+    if jobs.active_job(job):
         assert job is not None
-        jobs.progress(opened, job.id)
+        jobs.show_progress(opened, job.id)
         return
-    jobs.outcome(job)
+    jobs.show_outcome(job)
     with st.container(horizontal=True, vertical_alignment="center"):
         words = "Score again" if project.current_run else "Score the candidates"
         kind: Literal["primary", "secondary"] = "secondary" if project.current_run else "primary"
         if st.button(words, type=kind, disabled=stopped, icon=":material/speed:"):
-            work.launch(opened, "score", Plan(("all",)).record, project.id)
+            launch(opened, ScoringJob(Plan(("all",))), project.id)
             st.rerun()
         if project.current_run:
             st.page_link("pages/score.py", label="See the scores", icon=":material/arrow_forward:")
@@ -151,10 +152,10 @@ def _score(project: Project, stopped: bool) -> None:
 
 
 session.current()
-opened = store.opened()
-with frame.errors_said():
+opened = cached.shared_store()
+with frame.show_errors():
     chosen = frame.chosen_project(opened)
     if chosen is None:
-        project_list.show(opened)
+        data.show_projects(opened)
     else:
         one_project(chosen)

@@ -2,41 +2,40 @@
 
 import streamlit as st
 
-from eap_core import jobs as work
-from eap_core.export.request import Request
-from eap_core.export.selection import Counts, select
-from eap_core.health.finding import counted
-from ui import export_bundles, export_chart, export_choices, frame, jobs, session
-from ui.subject import Subject, subject
+from eap_core.export.request import Counts, ExportRequest, select
+from eap_core.health.finding import count_things
+from eap_core.jobs import ExportJob, launch
+from ui import export, frame, jobs, session
+from ui.scored_project import ScoredProject, current_project
 
 _GROUPS = {"defect_type": "defect type", "generator": "generator"}
 
 
-def export(found: Subject) -> None:
+def show_page(found: ScoredProject) -> None:
     found.status()
     place = st.container()
     candidates = [item.id for item in found.items.values() if item.role == "candidate"]
-    rule = export_choices.rule(set(candidates))
+    rule = export.choose_rule(set(candidates))
     scored = set(found.candidates)
     unscored = [item for item in candidates if item not in scored]
     chosen = select(found.candidates, found.standing().states, rule.top, unscored, rule.items)
     with place:
         picture(found, chosen.settled)
     if rule.top is not None:
-        export_choices.said_of_rule(found, chosen.settled)
+        export.rule_words(found, chosen.settled)
     told(found, chosen.counts)
     left, right = st.columns(2, gap="large")
     with left:
-        form = export_choices.form(found.project.kind)
-        wanted = export_choices.request(form, rule)
+        form = export.choose_form(found.project.kind)
+        wanted = export.make_request(form, rule)
     with right:
         st.markdown("**The bundle will hold**")
-        st.markdown(export_choices.contents(found, wanted, chosen.counts))
+        st.markdown(export.choose_contents(found, wanted, chosen.counts))
         make(found, wanted, chosen.counts)
-    export_bundles.listed(found)
+    export.show_bundles(found)
 
 
-def picture(found: Subject, settled: export_chart.Outcomes) -> None:
+def picture(found: ScoredProject, settled: export.Outcomes) -> None:
     """Everything as one bar, and by a group that somebody chooses."""
     known = [key for key in _GROUPS if key in found.table]
     by = known[0] if known else None
@@ -58,13 +57,13 @@ def picture(found: Subject, settled: export_chart.Outcomes) -> None:
         if by and item.id in settled
     }
     st.plotly_chart(
-        export_chart.shares(settled, groups),
+        export.shares_chart(settled, groups),
         config={"displayModeBar": False},
-        alt=export_chart.in_words(settled),
+        alt=export.shares_words(settled),
     )
 
 
-def told(found: Subject, counts: Counts) -> None:
+def told(found: ScoredProject, counts: Counts) -> None:
     """What should be known before the set is passed on."""
     said = []
     if counts.accepted + counts.rejected == 0:
@@ -74,13 +73,13 @@ def told(found: Subject, counts: Counts) -> None:
         )
     elif counts.undecided:
         said.append(
-            f"Undecided: {counted(counts.undecided, 'candidate')}, left out of the images and "
+            f"Undecided: {count_things(counts.undecided, 'candidate')}, left out of the images and "
             "listed as undecided in the table."
         )
     if counts.conflicts:
         said.append(
-            f"Reviewers disagree on {counted(counts.conflicts, 'candidate')}, without having seen "
-            "each other's decision. The later decision counts."
+            f"Reviewers disagree on {count_things(counts.conflicts, 'candidate')}, without having "
+            "seen each other's decision. The later decision counts."
         )
     if found.changed:
         said.append("The data have changed since the scoring: new candidates have no score.")
@@ -90,14 +89,14 @@ def told(found: Subject, counts: Counts) -> None:
         st.page_link("pages/review.py", label="Go to the review", icon=":material/rate_review:")
 
 
-def make(found: Subject, wanted: Request, counts: Counts) -> None:
+def make(found: ScoredProject, wanted: ExportRequest, counts: Counts) -> None:
     """The button, or how far the last one is."""
-    job = jobs.latest(found.store, found.project.id, "export")
-    if jobs.active(job):
+    job = jobs.latest_job(found.store, found.project.id, ExportJob)
+    if jobs.active_job(job):
         assert job is not None
-        jobs.progress(found.store, job.id)
+        jobs.show_progress(found.store, job.id)
         return
-    jobs.outcome(job)
+    jobs.show_outcome(job)
     if job is not None and job.status == "finished" and jobs.just_ended(job):
         st.success("The bundle is ready: download it below.", icon=":material/check:")
     empty = wanted.has_images and not counts.accepted
@@ -108,14 +107,14 @@ def make(found: Subject, wanted: Request, counts: Counts) -> None:
         disabled=empty,
         icon=":material/ios_share:",
     ):
-        work.launch(found.store, "export", wanted.record, found.project.id)
+        launch(found.store, ExportJob(wanted), found.project.id)
         st.rerun()
     if empty:
         st.caption("An image folder needs at least one accepted candidate.")
 
 
 session.current()
-with frame.errors_said():
-    scored_project = subject()
+with frame.show_errors():
+    scored_project = current_project()
     if scored_project is not None:
-        export(scored_project)
+        show_page(scored_project)

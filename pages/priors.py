@@ -6,20 +6,21 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from eap_core.projects.plan import Plan
+from eap_core.analysis.priors import LEAST, MOST, PriorSweep, PriorView, compare_sides, sweep_run
+from eap_core.base.table import Floats, Ints
+from eap_core.project.plan import Plan
 from eap_core.store.projects import Kind
-from eap_core.table import Floats
-from ui import charts, frame, prior_charts, scoring_form, session, side_by_side
-from ui.names import short
-from ui.prospect import LEAST, MOST, Ints, Outlook, Prospect, both_sides, in_words, prospect
-from ui.subject import Subject, subject
+from ui import charts, frame, priors, score_form, session, why
+from ui.priors import sweep_words
+from ui.scored_project import ScoredProject, current_project
+from ui.text import shorten
 
 _BARE = {"displayModeBar": False}
 _SHARES = {"tenth": 0.1, "fifth": 0.2, "third": 1 / 3, "half": 0.5}
 _PICTURES = 12
 
 
-def page(found: Subject) -> None:
+def page(found: ScoredProject) -> None:
     found.status()
     st.title("How much does the expected share of anomalies matter?", anchor=False)
     if found.table.empty:
@@ -36,13 +37,13 @@ def page(found: Subject) -> None:
         "Count as the best", list(_SHARES), default="third", key="priors.best", required=True,
         format_func=lambda name: f"best {name}",
     )  # fmt: skip
-    ahead = prospect(found.table, _SHARES[best])
-    st.markdown(in_words(ahead.sweep))
+    ahead = sweep_run(found.table, _SHARES[best])
+    st.markdown(sweep_words(ahead.sweep))
     explore(found, ahead)
 
 
 @st.fragment
-def explore(found: Subject, ahead: Prospect) -> None:
+def explore(found: ScoredProject, ahead: PriorSweep) -> None:
     """The slider and all that follows it; nothing is computed but sums."""
     now = ahead.sweep.default
     start = min(max(round(200 * now) / 2, 100 * LEAST), 100 * MOST)
@@ -62,27 +63,27 @@ def explore(found: Subject, ahead: Prospect) -> None:
     if st.button(
         "Use this share for a new run",
         icon=":material/speed:",
-        disabled=rate == now or scoring_form.under_way(found.store, found.project.id) is not None,
+        disabled=rate == now or score_form.scoring_job(found.store, found.project.id) is not None,
         help="Scores again with the other settings of this run; the present run is kept.",
     ):
         plan = Plan.from_record(dict(found.run.settings))
-        scoring_form.launch(found.store, found.project.id, replace(plan, prior=rate))
+        score_form.launch_scoring(found.store, found.project.id, replace(plan, prior=rate))
     anywhere = rate == now
     marked = np.flatnonzero(ahead.moving if anywhere else outlook.enters | outlook.leaves)
     marked = marked[np.argsort(-np.abs(_change(ahead, outlook, marked)), kind="stable")]
-    marked = both_sides(marked, ahead.best)
+    marked = compare_sides(marked, ahead.best)
     figures(ahead, rate, marked)
     changing(found, ahead, outlook, marked, anywhere)
 
 
-def _change(ahead: Prospect, outlook: Outlook, rows: Ints) -> Floats:
+def _change(ahead: PriorSweep, outlook: PriorView, rows: Ints) -> Floats:
     """How far each moves; at the run's own share, under any other."""
     if outlook.rate == ahead.sweep.default:
         return np.asarray(np.ptp(ahead.places[:, rows], axis=0))
     return np.asarray(outlook.then[rows] - outlook.now[rows])
 
 
-def metrics(ahead: Prospect, outlook: Outlook) -> None:
+def metrics(ahead: PriorSweep, outlook: PriorView) -> None:
     stay = ahead.sweep.top - int(outlook.leaves.sum())
     with st.container(horizontal=True):
         st.metric("Best that stay", f"{stay:,} of {ahead.sweep.top:,}", border=True, width=180)
@@ -101,7 +102,7 @@ def metrics(ahead: Prospect, outlook: Outlook) -> None:
         )
 
 
-def figures(ahead: Prospect, rate: float, marked: Ints) -> None:
+def figures(ahead: PriorSweep, rate: float, marked: Ints) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         shown = st.segmented_control(
@@ -109,7 +110,7 @@ def figures(ahead: Prospect, rate: float, marked: Ints) -> None:
             required=True,
         )  # fmt: skip
         st.plotly_chart(
-            prior_charts.curves(ahead, rate, [int(i) for i in marked], shown == "Percentile"),
+            priors.draw_curves(ahead, rate, [int(i) for i in marked], shown == "Percentile"),
             config=_BARE,
             alt=f"{shown} of the candidates for shares from 1 to 49 %; {len(marked)} change sides",
             key="priors.curves",
@@ -118,7 +119,7 @@ def figures(ahead: Prospect, rate: float, marked: Ints) -> None:
     with right:
         st.markdown("How much stays, whatever is expected")
         st.plotly_chart(
-            prior_charts.stability(ahead, rate),
+            priors.draw_stability(ahead, rate),
             config=_BARE,
             alt="Share of the best and of the order that stays; at least "
             f"{ahead.sweep.overlap.min():.0%} of the best",
@@ -126,12 +127,12 @@ def figures(ahead: Prospect, rate: float, marked: Ints) -> None:
         )
 
 
-def line_words(ahead: Prospect, rate: float, marked: int) -> str:
+def line_words(ahead: PriorSweep, rate: float, marked: int) -> str:
     """What the lines are: those of candidates, those in bold, and the upright ones."""
-    now, most = ahead.sweep.default, prior_charts.MOST_MARKED
+    now, most = ahead.sweep.default, priors.MOST_MARKED
     said = []
-    if len(ahead.table) > prior_charts.MOST_LINES:
-        said.append(f"A sample of {prior_charts.MOST_LINES} of {len(ahead.table):,} candidates.")
+    if len(ahead.table) > priors.MOST_LINES:
+        said.append(f"A sample of {priors.MOST_LINES} of {len(ahead.table):,} candidates.")
     if marked:
         which = f"{most} of the {marked:,} candidates" if marked > most else "the candidates"
         said.append(f"In bold: {which} that change sides.")
@@ -140,7 +141,7 @@ def line_words(ahead: Prospect, rate: float, marked: int) -> str:
 
 
 def changing(
-    found: Subject, ahead: Prospect, outlook: Outlook, marked: Ints, anywhere: bool
+    found: ScoredProject, ahead: PriorSweep, outlook: PriorView, marked: Ints, anywhere: bool
 ) -> None:
     st.subheader("Who changes sides", anchor=False)
     if not len(marked):
@@ -159,24 +160,24 @@ def changing(
         with st.container(horizontal=True, gap="small"):
             for i in marked[:_PICTURES]:
                 item = found.items[found.table["item"].iloc[i]]
-                side_by_side.one(found.store, _side(ahead, int(i)), item, width=150)
+                why.show_picture(found.store, _side(ahead, int(i)), item, width=150)
     listing(ahead, outlook, marked, rows, found.project.kind)
     if st.button(f"Review these {len(marked):,}", icon=":material/rate_review:"):
         session.choose(rows["item"].tolist())
         st.switch_page("pages/review.py")
 
 
-def _side(ahead: Prospect, row: int) -> str:
+def _side(ahead: PriorSweep, row: int) -> str:
     return "▼ leaves" if ahead.best[row] else "▲ enters"
 
 
 def listing(
-    ahead: Prospect, outlook: Outlook, marked: Ints, rows: pd.DataFrame, kind: Kind
+    ahead: PriorSweep, outlook: PriorView, marked: Ints, rows: pd.DataFrame, kind: Kind
 ) -> None:
     st.dataframe(
         pd.DataFrame(
             {
-                "id": short(rows["id"].tolist(), kind),
+                "id": shorten(rows["id"].tolist(), kind),
                 "side": [_side(ahead, int(i)) for i in marked],
                 "at": [100 * ahead.first_change(int(i), outlook.rate) for i in marked],
                 "now": outlook.now[marked],
@@ -199,7 +200,7 @@ def listing(
 
 
 session.current()
-with frame.errors_said():
-    about = subject()
+with frame.show_errors():
+    about = current_project()
     if about is not None:
         page(about)

@@ -2,15 +2,14 @@
 
 import streamlit as st
 
-from eap_core.projects.prompt_report import accepted_items
-from eap_core.projects.prompting import Prompted
+from eap_core.project.prompts import PromptViews, accepted_items
 from eap_core.store import runs
 from eap_core.store.jobs import Job
 from ui import cached, frame, jobs, prompt_form, prompt_results, session
-from ui.subject import Subject, subject
+from ui.scored_project import ScoredProject, current_project
 
 
-def page(found: Subject) -> None:
+def page(found: ScoredProject) -> None:
     found.status()
     st.title("Which words find the anomalies?", anchor=False)
     st.markdown(
@@ -27,33 +26,34 @@ def page(found: Subject) -> None:
     if found.table.empty:
         st.info("None of the scored candidates is in the project any more.")
         return
-    last = prompt_form.latest(found)
-    seen = cached.prompted(found.project.id, found.state, cached.prompts_mark(found.project.id))
+    last = prompt_form.latest_look(found)
+    seen = cached.prompt_views(found.project.id, found.state, cached.prompts_mark(found.project.id))
     if seen is not None:
-        if jobs.active(last) or prompt_form.failed(last):
-            said = "failed" if prompt_form.failed(last) else "is under way"
+        if jobs.active_job(last) or prompt_form.look_failed(last):
+            said = "failed" if prompt_form.look_failed(last) else "is under way"
             st.info(f"Another look {said}: see the end of this page.", icon=":material/info:")
         results(found, seen)
         st.subheader("Look again", anchor=False)
     look(found, seen, last)
 
 
-def look(found: Subject, seen: Prompted | None, last: Job | None) -> None:
+def look(found: ScoredProject, seen: PromptViews | None, last: Job | None) -> None:
     """How far the work is, or what it needs: always in the same place."""
-    if last is not None and jobs.active(last):
-        if prompt_form.pressed():  # in a tab that did not know
-            st.warning(f"{prompt_form.NOT_BEGUN[:1].upper()}{prompt_form.NOT_BEGUN[1:]}.")
-        jobs.progress(found.store, last.id)
+    if last is not None and jobs.active_job(last):
+        if prompt_form.is_pressed():  # in a tab that did not know
+            said = str(prompt_form.refuse_another())
+            st.warning(f"{said[:1].upper()}{said[1:]}.")
+        jobs.show_progress(found.store, last.id)
         st.caption("You can leave this page or close it: the work goes on.")
         return
     if last is not None and last.status == "finished" and jobs.just_ended(last):
         st.success("All images were looked at: see above.", icon=":material/check:")
-    if not prompt_form.pressed():  # what went wrong then is not what goes wrong now
-        prompt_form.outcome(last)
-    prompt_form.form(found, seen, last)
+    if not prompt_form.is_pressed():  # what went wrong then is not what goes wrong now
+        prompt_form.show_look(last)
+    prompt_form.show_form(found, seen, last)
 
 
-def results(found: Subject, seen: Prompted) -> None:
+def results(found: ScoredProject, seen: PromptViews) -> None:
     if seen.state != found.state:
         st.warning(
             "Files were added or removed since the images were looked at: look again to count "
@@ -64,11 +64,11 @@ def results(found: Subject, seen: Prompted) -> None:
     columns = runs.score_names(found.store, found.run.id)
     accepted = accepted_items(found.standing().states)
     report = cached.prompt_report(found.run.id, found.state, columns, mark, accepted)
-    prompt_results.show(found, report)
+    prompt_results.show_results(found, report)
 
 
 session.current()
-with frame.errors_said():
-    about = subject()
+with frame.show_errors():
+    about = current_project()
     if about is not None:
         page(about)

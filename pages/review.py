@@ -4,13 +4,12 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from eap_core import jobs as work
-from eap_core.queue_order import ORDERS, ordered
-from eap_core.review import UNTOUCHED, ItemState
-from ui import cached, frame, jobs, review_stage, session
-from ui.review_item import Cards
-from ui.review_stage import Queue
-from ui.subject import Subject, subject
+from eap_core.jobs import CompletionJob, ScoringJob, launch
+from eap_core.review.log import UNTOUCHED, ItemState
+from eap_core.review.queue import ORDERS, order_queue
+from ui import cached, frame, jobs, review, session
+from ui.review import Cards, Queue
+from ui.scored_project import ScoredProject, current_project
 
 SHOWN = {
     "all": "All candidates",
@@ -41,11 +40,11 @@ def choices() -> None:
         )
 
 
-def queue(found: Subject, order: str, which: str) -> Queue:
+def queue(found: ScoredProject, order: str, which: str) -> Queue:
     """The rows to look at, as they stood when this order was chosen: it never changes under way."""
     picked = hash(session.current().chosen) if which == "chosen" else ""
     name = f"{found.run.id} {found.state} {order} {which} {picked}"
-    before = session.kept("review.queue")
+    before = session.recall("review.queue")
     if isinstance(before, Queue) and before.name == name:
         return before
     insight = cached.insight(found.run.id)
@@ -55,15 +54,15 @@ def queue(found: Subject, order: str, which: str) -> Queue:
     wanted, items = _wanted(found, which), found.candidates
     rows = tuple(
         row
-        for row in ordered(found.table, order, diverse=diverse)
+        for row in order_queue(found.table, order, diverse=diverse)
         if wanted is None or items[row] in wanted
     )
     made = Queue(name, rows, tuple(items[row] for row in rows))
-    session.keep("review.queue", made)
+    session.remember("review.queue", made)
     return made
 
 
-def _wanted(found: Subject, which: str) -> set[str] | None:
+def _wanted(found: ScoredProject, which: str) -> set[str] | None:
     if which == "all":
         return None
     if which == "chosen":
@@ -79,21 +78,21 @@ def _wanted(found: Subject, which: str) -> set[str] | None:
     return {item for item in found.candidates if tests[which](states.get(item, UNTOUCHED))}
 
 
-def cards_of(found: Subject) -> Cards:
+def cards_of(found: ScoredProject) -> Cards:
     insight = cached.insight(found.run.id)
     made = cached.cards(found.run.id, found.state, insight is not None)
     return Cards(found, insight, insight.places if insight else {}, made)
 
 
 @st.fragment
-def review(found: Subject, cards: Cards) -> None:
+def show_page(found: ScoredProject, cards: Cards) -> None:
     """A decision draws only this anew."""
-    with frame.errors_said():  # Streamlit lets none out of a fragment
+    with frame.show_errors():  # Streamlit lets none out of a fragment
         _review(found, cards)
 
 
-def _review(found: Subject, cards: Cards) -> None:
-    frame.status(found.project, found.standing(), found.candidates, choices)
+def _review(found: ScoredProject, cards: Cards) -> None:
+    frame.show_status(found.project, found.standing(), found.candidates, choices)
     order, which, blind = (session.widget(name) for name in ("order", "show", "blind"))
     shown = queue(found, str(order or "score"), str(which or "all"))
     if not shown.rows:
@@ -101,27 +100,26 @@ def _review(found: Subject, cards: Cards) -> None:
         if which != "all":
             st.button("Show all candidates", on_click=session.set_widget, args=("show", "all"))
         return
-    review_stage.show(found, cards, shown, bool(blind))
+    review.show_stage(found, cards, shown, bool(blind))
     if cards.insight is None:
         _offer_neighbours(found)
 
 
-def _offer_neighbours(found: Subject) -> None:
+def _offer_neighbours(found: ScoredProject) -> None:
     """Scorings of earlier versions and restored ones lack what is kept beside the scores."""
     st.info("What is near each candidate is not known of this scoring.", icon=":material/info:")
-    job = jobs.latest(found.store, found.project.id, "score", "complete")
-    if job is not None and jobs.active(job):
-        jobs.progress(found.store, job.id)
+    job = jobs.latest_job(found.store, found.project.id, ScoringJob, CompletionJob)
+    if job is not None and jobs.active_job(job):
+        jobs.show_progress(found.store, job.id)
     elif found.changed:
         st.page_link("pages/score.py", label="Score again", icon=":material/speed:")
     elif st.button("Find what is near", icon=":material/search:"):
-        asked = {"run": found.run.id, "evaluators": []}
-        work.launch(found.store, "complete", asked, found.project.id)
+        launch(found.store, CompletionJob(found.run.id), found.project.id)
         st.rerun(scope="app")
 
 
 session.current()
-with frame.errors_said():
-    scored = subject()
+with frame.show_errors():
+    scored = current_project()
     if scored is not None:
-        review(scored, cards_of(scored))
+        show_page(scored, cards_of(scored))

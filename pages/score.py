@@ -3,25 +3,14 @@
 import pandas as pd
 import streamlit as st
 
+from eap_core.base.files import csv_text
 from eap_core.health.finding import Finding
-from eap_core.projects.plan import Plan
+from eap_core.project.plan import Plan
+from eap_core.project.run import lacking_of
 from eap_core.store.projects import Kind, Project
-from eap_core.writers import csv_text
-from ui import (
-    charts,
-    clip_form,
-    downloads,
-    frame,
-    health,
-    methods,
-    run_list,
-    scoring_form,
-    session,
-    store,
-    why,
-)
-from ui.names import short
-from ui.subject import Subject, subject
+from ui import cached, charts, clip_form, files, frame, health, runs, score_form, session, text, why
+from ui.scored_project import ScoredProject, current_project
+from ui.text import shorten
 
 _MARKS = {"realistic": "●", "indistinguishable": "■", "unrealistic": "▲"}
 _GROUPS = ("generator", "defect_type")
@@ -34,7 +23,7 @@ def no_project() -> None:
 
 
 def one_project(project: Project) -> None:
-    found = subject() if project.current_run else None
+    found = current_project() if project.current_run else None
     if found is None:
         st.title("Score the candidates", anchor=False)
         st.markdown(
@@ -44,20 +33,20 @@ def one_project(project: Project) -> None:
     else:
         found.status()
         st.title("Scores", anchor=False)
-    job = scoring_form.under_way(opened, project.id)
+    job = score_form.scoring_job(opened, project.id)
     if job is not None:
-        scoring_form.show_progress(opened, project, job)
+        score_form.show_scoring(opened, project, job)
     if found is not None:
         results(found, busy=job is not None)
         st.subheader("Score again", anchor=False)
     if job is None:
-        scoring_form.start(opened, project, found.run if found else None)
+        score_form.show_start(opened, project, found.run if found else None)
     elif found is not None:
         st.caption("Possible when the scoring under way has ended or is cancelled.")
-    run_list.show(opened, project)
+    runs.show_runs(opened, project)
 
 
-def results(found: Subject, busy: bool) -> None:
+def results(found: ScoredProject, busy: bool) -> None:
     table = found.table
     if found.changed:
         st.warning(
@@ -80,33 +69,34 @@ def results(found: Subject, busy: bool) -> None:
         st.info("Choose a candidate in the table to see why it has its score.")
     else:
         st.subheader("Why this score", anchor=False)
-        why.show(found, chosen)
+        why.show_why(found, chosen)
 
 
-def findings(found: Subject, busy: bool) -> None:
+def findings(found: ScoredProject, busy: bool) -> None:
     """What the run says of itself, and which methods it lacks."""
     for record in found.run.findings:
         finding = Finding.from_record(dict(record))
         if finding.code == "other-features":
             asked = Plan.from_record(dict(found.run.settings))
-            clip_form.fell_back(found.project.name, asked, finding)
+            why_not = lacking_of(found.run)
+            clip_form.show_fallback(found.project.name, asked, finding, why_not)
         else:
-            health.one(finding)
-    known = methods.methods_of(opened, found.run)
+            health.show_finding(finding)
+    known = text.find_methods(opened, found.run)
     lacking = (*known.missing, *known.failed)
     if not lacking or busy or found.changed:
         return
     if known.missing:  # those that failed are told above, each with why
-        listed = ", ".join(methods.WORDS[name] for name in known.missing)
+        listed = text.list_methods(known.missing)
         st.info(f"Not computed: {listed}.", icon=":material/playlist_add:")
-    scoring_form.complete(opened, found.run, lacking, "score.complete")
+    score_form.launch_missing(opened, found.run, lacking, "score.complete")
 
 
 def quality(table: pd.DataFrame) -> None:
     group = next((name for name in _GROUPS if name in table), None)
     st.subheader("Quality", anchor=False)
     st.plotly_chart(
-        charts.by_group(table if group else table.assign(all=""), group or "all"),
+        charts.group_bars(table if group else table.assign(all=""), group or "all"),
         config={"displayModeBar": False},
         alt="Each candidate by quality percentile, one line per group, category by shape",
     )
@@ -129,7 +119,7 @@ def candidates(table: pd.DataFrame, kind: Kind) -> str | None:
     shown = table[["id", "category", "percentile", *groups, "p_y", "covered"]]
     chosen = st.dataframe(
         shown.assign(
-            id=short(table["id"].tolist(), kind),
+            id=shorten(table["id"].tolist(), kind),
             category=[f"{_MARKS[name]} {charts.WORDS[name]}" for name in shown["category"]],
             p_y=100 * shown["p_y"],
             covered=100 * shown["covered"],
@@ -153,15 +143,17 @@ def candidates(table: pd.DataFrame, kind: Kind) -> str | None:
         key="score.table",
         alt="All candidates, best first",
     )
-    address = downloads.offered("score", lambda: csv_text(table.drop(columns="item")), "scores.csv")
-    downloads.link("Download all scores (CSV)", address, "score.download")
+    address = files.offer_download(
+        "score", lambda: csv_text(table.drop(columns="item")), "scores.csv"
+    )
+    files.show_link("Download all scores (CSV)", address, "score.download")
     rows = [row for row in chosen["selection"]["rows"] if row < len(table)]
     return str(table["item"].iloc[rows[0]]) if rows else None
 
 
 session.current()
-opened = store.opened()
-with frame.errors_said():
+opened = cached.shared_store()
+with frame.show_errors():
     shown = frame.chosen_project(opened)
     if shown is None:
         no_project()

@@ -19,10 +19,10 @@ def loaded(code: str) -> str:
     "module",
     [
         "eap_core",
-        "eap_core.scoring",
+        "eap_core.analysis.score",
         "eap_core.cli",
-        "eap_core.clip",
-        "eap_core.embed",
+        "eap_core.features.clip_model",
+        "eap_core.features",
         "eap_core.jobs",
     ],
 )
@@ -32,10 +32,10 @@ def test_the_core_loads_neither_streamlit_nor_torch(module: str) -> None:
 
 def test_scoring_with_every_evaluator_loads_neither() -> None:
     code = """
-from eap_core.assemble import problem_from_tables
-from eap_core.demo import demo_tables
-from eap_core.scoring import score
-from eap_core.workbench import Workbench
+from eap_core.base.prepare import problem_from_tables
+from eap_core.project.demos import demo_tables
+from eap_core.analysis.score import score
+from eap_core.scoring.workbench import Workbench
 score(Workbench(problem_from_tables(*demo_tables())), ["all"])
 """
     assert loaded(code) == "set()"

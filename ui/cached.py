@@ -12,19 +12,26 @@ import pandas as pd
 import streamlit as st
 from PIL import Image
 
-from eap_core.compare import Comparison, compare
+from eap_core.analysis.compare import Comparison, compare_scores
+from eap_core.analysis.projection import Places
 from eap_core.images.decode import rgb_of
-from eap_core.project_map import Places
-from eap_core.projects.insight import Insight, insight_of
-from eap_core.projects.maps import places_of
-from eap_core.projects.prompt_report import Report, report
-from eap_core.projects.prompting import Prompted
-from eap_core.projects.prompting import prompted as prompts_of
-from eap_core.projects.results import evaluator_columns, run_frame
-from eap_core.store import derived, runs
+from eap_core.project.prompts import PromptReport, PromptViews, report_prompts
+from eap_core.project.prompts import read_prompts as prompts_of
+from eap_core.project.results import CandidateFacts, read_facts, read_map, run_frame
+from eap_core.review.queue import evaluator_columns
+from eap_core.store import cleanup, runs
+from eap_core.store.decisions import Ledger
 from eap_core.store.items import Item, items_of
-from eap_core.store.ledger import Ledger
-from ui.store import opened
+from eap_core.store.store import Store, open_store
+
+# The one store of this server, opened once and shared by every visitor.
+
+
+@st.cache_resource(show_spinner=False)
+def shared_store() -> Store:
+    """The store that EAP_HOME and EAP_STORE name; safe to share between threads."""
+    return open_store()
+
 
 _LONGEST = 1_280  # larger than any pane of the review, also at twice the size
 
@@ -33,20 +40,22 @@ _LONGEST = 1_280  # larger than any pane of the review, also at twice the size
 def scores(run: str, state: str, columns: tuple[str, ...]) -> pd.DataFrame:  # noqa: ARG001
     """The score table of a run; it gains columns while other methods finish, and removed items
     leave it."""
-    return run_frame(opened(), run)
+    return run_frame(shared_store(), run)
 
 
 @st.cache_resource(max_entries=8, show_spinner="Comparing the methods")
 def comparison(run: str, state: str, columns: tuple[str, ...]) -> Comparison:
     """How the methods of a run agree; a second's work for ten thousand candidates."""
     table = scores(run, state, columns)
-    return compare({name: table[name].to_numpy(np.float64) for name in evaluator_columns(table)})
+    return compare_scores(
+        {name: table[name].to_numpy(np.float64) for name in evaluator_columns(table)}
+    )
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def items(project: str, state: str) -> Mapping[str, Item]:  # noqa: ARG001
     """What a project holds, by id."""
-    return MappingProxyType({item.id: item for item in items_of(opened(), project)})
+    return MappingProxyType({item.id: item for item in items_of(shared_store(), project)})
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -58,13 +67,13 @@ def cards(run: str, state: str, insight: bool) -> dict[int, Any]:  # noqa: ARG00
 @st.cache_resource(max_entries=64, show_spinner=False)
 def ledger(project: str) -> Ledger:
     """The folded log of a project, which every visitor shares and brings up to date."""
-    return Ledger(opened(), project)
+    return Ledger(shared_store(), project)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def large(sha256: str) -> bytes:
     """An image for the review, encoded anew: as good as the original to the eye."""
-    picture = rgb_of(opened().blobs.read(sha256))
+    picture = rgb_of(shared_store().blobs.read(sha256))
     if max(picture.size) > _LONGEST:
         picture.thumbnail((_LONGEST, _LONGEST), Image.Resampling.LANCZOS)
     stream = io.BytesIO()
@@ -73,9 +82,9 @@ def large(sha256: str) -> bytes:
 
 
 @st.cache_resource(max_entries=8, show_spinner=False, validate=lambda found: found is not None)
-def insight(run: str) -> Insight | None:
+def insight(run: str) -> CandidateFacts | None:
     """What is known of a run's candidates beyond their scores; None until it is computed."""
-    return insight_of(opened(), run)
+    return read_facts(shared_store(), run)
 
 
 @st.cache_resource(
@@ -85,29 +94,29 @@ def insight(run: str) -> Insight | None:
 )
 def places(run: str) -> Places | None:
     """Where the map shows each row of a run; asked for again until the final map is there."""
-    return places_of(opened(), run)
+    return read_map(shared_store(), run)
 
 
 def prompts_mark(project: str) -> int:
     """Changes whenever other prompts were tried on a project's images."""
     try:
-        return derived.prompts_file(opened().home, project).stat().st_mtime_ns
+        return cleanup.prompts_file(shared_store().home, project).stat().st_mtime_ns
     except OSError:
         return 0
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def prompted(project: str, state: str, mark: int) -> Prompted | None:  # noqa: ARG001
+def prompt_views(project: str, state: str, mark: int) -> PromptViews | None:  # noqa: ARG001
     """What a model sees in a project's images; None while none has looked."""
-    return prompts_of(opened(), project)
+    return prompts_of(shared_store(), project)
 
 
 @st.cache_resource(max_entries=4, show_spinner="Comparing the prompts")
 def prompt_report(
     run: str, state: str, columns: tuple[str, ...], mark: int, accepted: tuple[str, ...]
-) -> Report:
+) -> PromptReport:
     """Which pair each selection chooses, the accepted candidates' among them."""
-    about = runs.by_id(opened(), run)
-    seen = prompted(about.project, state, mark)
+    about = runs.by_id(shared_store(), run)
+    seen = prompt_views(about.project, state, mark)
     assert seen is not None  # whoever asks has looked
-    return report(seen, scores(run, state, columns), accepted, int(about.settings["seed"]))
+    return report_prompts(seen, scores(run, state, columns), accepted, int(about.settings["seed"]))

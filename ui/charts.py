@@ -1,4 +1,4 @@
-"""Figures as pure functions of data; nothing here knows Streamlit."""
+"""Figures of scores and runs as pure functions of data; nothing here knows Streamlit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from eap_core.category import CATEGORIES, INDISTINGUISHABLE, REALISTIC, UNREALISTIC
+from eap_core.scoring.posterior import CATEGORIES, INDISTINGUISHABLE, REALISTIC, UNREALISTIC
 
 # Okabe and Ito's colours, told apart with any kind of colour vision; the shape says the same.
 COLOURS = {REALISTIC: "#009E73", INDISTINGUISHABLE: "#0072B2", UNREALISTIC: "#D55E00"}
@@ -23,9 +23,9 @@ WORDS = {
 }
 
 
-def by_group(frame: pd.DataFrame, group: str) -> go.Figure:
+def group_bars(frame: pd.DataFrame, group: str) -> go.Figure:
     """Every candidate by its quality percentile, one line per group, category by shape."""
-    frame = evenly(frame, MOST_POINTS).assign(**{group: _few(frame[group])})
+    frame = space_evenly(frame, MOST_POINTS).assign(**{group: _few(frame[group])})
     names = list(dict.fromkeys(frame[group]))
     line = {name: float(i) for i, name in enumerate(names)}
     figure = go.Figure()
@@ -59,7 +59,7 @@ def by_group(frame: pd.DataFrame, group: str) -> go.Figure:
     return figure
 
 
-def evenly(frame: pd.DataFrame, most: int) -> pd.DataFrame:
+def space_evenly(frame: pd.DataFrame, most: int) -> pd.DataFrame:
     """At most so many rows, from the first to the last at equal steps."""
     if len(frame) <= most:
         return frame
@@ -74,7 +74,7 @@ def _few(groups: pd.Series) -> pd.Series:
     )
 
 
-def made_of(weight: float, p_y: float, prior: float, best: float) -> go.Figure:
+def parts_chart(weight: float, p_y: float, prior: float, best: float) -> go.Figure:
     """A score as a bar, up to the best one of all: the evidence's share and the prior's."""
     shares = {
         "from the evidence": (weight * p_y, COLOURS[REALISTIC]),
@@ -101,12 +101,12 @@ def made_of(weight: float, p_y: float, prior: float, best: float) -> go.Figure:
     return figure
 
 
-def two_sides(frame: pd.DataFrame, chosen: str) -> go.Figure:
+def sides_chart(frame: pd.DataFrame, chosen: str) -> go.Figure:
     """How anomalous candidates look and how much the data say of them: both make the score.
 
     Lines of equal score show why one that looks more anomalous may rank below another.
     """
-    shown = evenly(frame, MOST_POINTS)
+    shown = space_evenly(frame, MOST_POINTS)
     figure = go.Figure()
     _equal_scores(figure, frame)
     for category in CATEGORIES:
@@ -159,3 +159,40 @@ def _equal_scores(figure: go.Figure, frame: pd.DataFrame) -> None:
                 hovertemplate=f"same score: {words}<extra></extra>",
                 showlegend=False,
             )
+
+
+# Figures that compare two runs; pure functions of data.
+
+
+def draw_two_runs(table: pd.DataFrame) -> go.Figure:
+    """Percentiles ``then`` against ``now``; on the line, nothing has changed."""
+    moved = (table["now"] - table["then"]).abs()
+    shown = table.loc[moved.sort_values(ascending=False).index[:MOST_POINTS]]
+    figure = go.Figure()
+    figure.add_scatter(
+        x=[0, 100],
+        y=[0, 100],
+        mode="lines",
+        line={"color": "#888888", "dash": "dot", "width": 1},
+        hoverinfo="skip",
+        showlegend=False,
+    )
+    for category in CATEGORIES:
+        rows = shown[shown["category"] == category]
+        figure.add_scatter(
+            x=rows["then"],
+            y=rows["now"],
+            mode="markers",
+            name=WORDS[category],
+            customdata=[html.escape(name) for name in rows["id"]],
+            marker={"color": COLOURS[category], "symbol": SHAPES[category], "size": 8},
+            hovertemplate="%{customdata}<br>%{x:.0f} → %{y:.0f}<extra>%{fullData.name}</extra>",
+        )
+    figure.update_layout(
+        height=420,
+        margin={"l": 10, "r": 10, "t": 10, "b": 10},
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0},
+        xaxis={"title": "Percentile in the other run", "range": [-2, 102]},
+        yaxis={"title": "Percentile now", "range": [-2, 102]},
+    )
+    return figure

@@ -8,15 +8,21 @@ from pathlib import Path
 
 import streamlit as st
 
-from eap_core.clip.int8 import installed
-from eap_core.errors import DataError
+from eap_core.base.errors import DataError, EapError
+from eap_core.features.clip import is_installed
 from eap_core.health.finding import Finding
-from eap_core.images.roots import below_root, configured_roots
-from eap_core.projects.plan import Plan
+from eap_core.images.sources import below_root, configured_roots
+from eap_core.project.plan import Plan
+from eap_core.project.run import describe_fallback
 from ui import health
-from ui.clip_words import FETCHED_BY, command, on_screen
-from ui.settings_words import options
-from ui.words import plain
+from ui.text import (
+    advise,
+    clip_command,
+    error_words,
+    escape_markdown,
+    find_fetching,
+    list_options,
+)
 
 ON_FETCHING = (
     "The model is fetched once, close to a gigabyte, and then looks at two to four images a second."
@@ -36,14 +42,14 @@ def clip_settings(given: Plan, key: str) -> tuple[str, str | None, bool]:
     """The model's name, its file and whether to look in 8 bits; a DataError where the file may not
     be read, which is said beside its field."""
     place = st.empty()
-    model = model_and_file(given.clip_model, remembered(given.weights), key)
+    model = model_and_file(given.clip_model, recall_weights(given.weights), key)
     if model.fetched:
         place.caption(
             f"{ON_FETCHING} If it cannot be fetched, the full features are used instead, and the "
             "run says so."
         )
     wrong = st.container()
-    eight = installed() and st.toggle(
+    eight = is_installed() and st.toggle(
         "Twice as fast, a little coarser (8 bits)",
         given.int8,
         key=f"{key}.int8",
@@ -54,18 +60,21 @@ def clip_settings(given: Plan, key: str) -> tuple[str, str | None, bool]:
     try:
         found = model.file()
     except DataError as error:
-        wrong.error(plain(str(error)), icon=":material/error:")
+        wrong.error(escape_markdown(error_words(error)), icon=":material/error:")
         raise DataError("The model file cannot be used: see above, beside its field.") from error
     return model.name, str(found) if found else None, eight
 
 
-def fell_back(project: str, asked: Plan, finding: Finding) -> None:
+def show_fallback(project: str, asked: Plan, finding: Finding, lacking: EapError | None) -> None:
     """That a run does without CLIP, and how to score with it all the same."""
-    health.one(replace(finding, what=on_screen(finding.what)))
-    if not FETCHED_BY.search(finding.what):
+    if lacking is not None:
+        finding = replace(finding, what=describe_fallback(advise(lacking)))
+    health.show_finding(finding)
+    fetching = find_fetching(lacking)
+    if fetching is None:
         return
     with st.expander("Bring the model by hand", icon=":material/memory:"):
-        _by_hand(finding.what)
+        _by_hand(fetching)
         if configured_roots():
             st.markdown(
                 "3. Score again (below): in the settings choose the image features CLIP, and name "
@@ -75,11 +84,11 @@ def fell_back(project: str, asked: Plan, finding: Finding) -> None:
             score_by_command(project, asked, "3. Run")
 
 
-def model_and_file(model: str, file: Path | None, key: str, error: str = "") -> Model:
+def model_and_file(model: str, file: Path | None, key: str, fetching: str | None = None) -> Model:
     """The fields, as they are or as they were the last time.
 
-    ``error`` is why the model could not be had then; where files may not be named on pages, a
-    command must be offered, too.
+    ``fetching`` brings the model by hand, if it could not be had then; where files may not be named
+    on pages, a command must be offered, too.
     """
     named = st.text_input(
         "CLIP model",
@@ -92,35 +101,33 @@ def model_and_file(model: str, file: Path | None, key: str, error: str = "") -> 
         width=420,
     )
     named = (named or "").strip() or Plan.clip_model
-    if lost(error):
+    if fetching:
         st.markdown("**Bring the model by hand**")
-        _by_hand(error)
+        _by_hand(fetching)
     if configured_roots():
-        if lost(error):
+        if fetching:
             st.markdown("3. Name the file that ends in `.safetensors` here, and look again.")
         return _with_file(named, file, key)
     same = file if named == model else None
     if same is not None and not st.toggle(
-        f"With the model file {plain(same.name)}", True, key=f"{key}.same", persist_state="session"
+        f"With the model file {escape_markdown(same.name)}",
+        True,
+        key=f"{key}.same",
+        persist_state="session",
     ):
         same = None
     return Model(named, lambda: same, same is None)
 
 
-def remembered(weights: str | None) -> Path | None:
+def recall_weights(weights: str | None) -> Path | None:
     """A file of the time before; of one that was named on another machine only the name is here."""
     path = Path(weights) if weights else None
     return path if path is not None and path.is_absolute() else None
 
 
-def lost(error: str) -> bool:
-    """Whether the weights could be had nowhere."""
-    return bool(FETCHED_BY.search(error))
-
-
 def score_by_command(project: str, plan: Plan, start: str) -> None:
     """How to score with a file of weights where pages may open none."""
-    by_command(start, ("run", project, *options(plan)), plan.clip_model)
+    by_command(start, ("run", project, *list_options(plan)), plan.clip_model)
 
 
 def by_command(start: str, words: tuple[str, ...], model: str) -> None:
@@ -129,21 +136,22 @@ def by_command(start: str, words: tuple[str, ...], model: str) -> None:
         f"{start} this in the program's folder on the server, FILE being the file that ends in "
         "`.safetensors`. What it finds appears on this page, too."
     )
-    st.code(command(*words, "--model", model, "--weights", "FILE"), language=None, wrap_lines=True)
+    st.code(
+        clip_command(*words, "--model", model, "--weights", "FILE"), language=None, wrap_lines=True
+    )
     st.caption(
         "Files can also be named on this page, once whoever runs the server has opened a folder "
         "for them (EAP\\_ROOTS)."
     )
 
 
-def _by_hand(error: str) -> None:
+def _by_hand(fetching: str) -> None:
     """The first steps to a model for a server without a connection."""
     st.markdown(
         "1. On a computer that has a connection, and Python with `pip install huggingface_hub`, "
         "run this. It makes a folder of files."
     )
-    fetching = FETCHED_BY.findall(error)[0].replace(" FOLDER", " model")
-    st.code(fetching, language=None, wrap_lines=True)
+    st.code(fetching.replace(" FOLDER", " model"), language=None, wrap_lines=True)
     st.markdown(
         "2. Copy all of them into one folder on this server, beside the model file if that is "
         f"here already{_below()}."
@@ -170,5 +178,5 @@ def _with_file(model: str, given: Path | None, key: str) -> Model:
 
 
 def _below() -> str:
-    roots = [plain(str(root)) for root in configured_roots()]
+    roots = [escape_markdown(str(root)) for root in configured_roots()]
     return f", below {' or '.join(roots)}" if roots else ""

@@ -11,13 +11,13 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
-from eap_core.errors import EapError
+from eap_core.base.errors import EapError
 from eap_core.store import projects
-from eap_core.store.ledger import Standing
+from eap_core.store.decisions import ReviewState
 from eap_core.store.projects import Project
 from eap_core.store.store import Store
-from ui import session, store
-from ui.words import plain
+from ui import cached, session
+from ui.text import error_words, escape_markdown
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ STEPS = (
 )
 
 
-def pages() -> list[st.Page]:
+def list_pages() -> list[st.Page]:
     """All steps as pages; the first one is home."""
     return [
         st.Page(step.path, title=step.title, icon=step.icon, default=step is STEPS[0])
@@ -62,10 +62,10 @@ def pages() -> list[st.Page]:
     ]
 
 
-def steps() -> None:
+def show_steps() -> None:
     """Links to all steps; those that must wait are grey and say why."""
     wanted = session.current().project
-    project = projects.known(store.opened(), wanted) if wanted else None
+    project = projects.find_known(cached.shared_store(), wanted) if wanted else None
     if project is not None and project.binned_at is not None:
         project = None
     with st.container(horizontal=True, gap="small"):
@@ -77,12 +77,12 @@ def steps() -> None:
 
 
 @contextmanager
-def errors_said() -> Iterator[None]:
+def show_errors() -> Iterator[None]:
     """A mistake in the input is one sentence on the page; nothing else is caught."""
     try:
         yield
     except EapError as error:
-        st.error(plain(str(error)), icon=":material/error:")
+        st.error(escape_markdown(error_words(error)), icon=":material/error:")
 
 
 def chosen_project(store: Store) -> Project | None:
@@ -90,7 +90,7 @@ def chosen_project(store: Store) -> Project | None:
     wanted = session.current().project
     if wanted is None:
         return None
-    project = projects.known(store, wanted)
+    project = projects.find_known(store, wanted)
     if project is None or project.binned_at is not None:
         st.info("The project of this link is not here any more. Choose another.")
         session.look_at(None)
@@ -98,9 +98,9 @@ def chosen_project(store: Store) -> Project | None:
     return project
 
 
-def status(
+def show_status(
     project: Project,
-    standing: Standing,
+    standing: ReviewState,
     candidates: Sequence[str],
     beside: Callable[[], None] = lambda: None,
 ) -> None:
@@ -109,7 +109,7 @@ def status(
     saved = standing.last_saved
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(
-            f"**{plain(project.name)}** · reviewed {reviewed:,} of {len(candidates):,} · "
+            f"**{escape_markdown(project.name)}** · reviewed {reviewed:,} of {len(candidates):,} · "
             f"accepted {accepted:,}"
             + (f" · last saved {clock(saved)}" if saved else " · nothing decided yet")
         )
@@ -130,7 +130,7 @@ def clock(moment: datetime) -> str:
 
 def _who() -> None:
     name = session.reviewer()
-    asked = st.popover(f"You: {plain(name)}", icon=":material/person:", type="tertiary")
+    asked = st.popover(f"You: {escape_markdown(name)}", icon=":material/person:", type="tertiary")
     with asked, st.form("frame.reviewer", border=False):
         wanted = st.text_input(
             "Your name, as it will stand beside your decisions", name, max_chars=80

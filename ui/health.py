@@ -7,9 +7,9 @@ from itertools import groupby
 
 import streamlit as st
 
-from eap_core.errors import printable
+from eap_core.base.errors import escape_controls
 from eap_core.health.finding import Finding
-from ui.words import SEVERITY_WORDS, plain
+from ui.text import SEVERITY_WORDS, escape_markdown
 
 _ICONS = {
     "stop": ":material/block:",
@@ -19,7 +19,7 @@ _ICONS = {
 _MOST_SHOWN = 200
 
 
-def report(findings: Sequence[Finding]) -> None:
+def show_report(findings: Sequence[Finding]) -> None:
     """All findings, or that there are none."""
     if not findings:
         st.success("Nothing stands in the way of scoring.", icon=":material/check_circle:")
@@ -27,18 +27,18 @@ def report(findings: Sequence[Finding]) -> None:
     for severity, group in groupby(findings, key=lambda finding: finding.severity):
         st.markdown(f"**{SEVERITY_WORDS[severity]}**")
         for finding in group:
-            one(finding)
+            show_finding(finding)
 
 
-def one(finding: Finding) -> None:
+def show_finding(finding: Finding) -> None:
     """One finding with its advice."""
     draw = {"stop": st.error, "warning": st.warning, "note": st.info}[finding.severity]
-    text = plain(finding.what[:1].upper() + finding.what[1:]) + "\\."
+    text = escape_markdown(finding.what[:1].upper() + finding.what[1:]) + "\\."
     if finding.todo:
-        text += f"  \n{plain(finding.todo[:1].upper() + finding.todo[1:])}\\."
+        text += f"  \n{escape_markdown(finding.todo[:1].upper() + finding.todo[1:])}\\."
     draw(text, icon=_ICONS[finding.severity])
     if finding.where:
         with st.expander(f"Which ones ({len(finding.where):,})"):
-            st.text("\n".join(printable(name) for name in finding.where[:_MOST_SHOWN]))
+            st.text("\n".join(escape_controls(name) for name in finding.where[:_MOST_SHOWN]))
             if len(finding.where) > _MOST_SHOWN:
                 st.caption(f"and {len(finding.where) - _MOST_SHOWN:,} more")

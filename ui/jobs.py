@@ -8,31 +8,23 @@ from datetime import timedelta
 import streamlit as st
 
 from eap_core import jobs
+from eap_core.base.errors import EapError
+from eap_core.jobs import Work
 from eap_core.store import jobs as rows
 from eap_core.store.jobs import Job
 from eap_core.store.schema import now
 from eap_core.store.store import Store
 from ui import frame
-from ui.clip_words import on_screen
-from ui.words import duration, plain
+from ui.text import duration_words, error_words, escape_markdown
 
-_DOING = {
-    "add": "Adding the files",
-    "health": "Looking at the data",
-    "score": "Scoring the candidates",
-    "complete": "Computing further methods",
-    "demo": "Making the demo project",
-    "export": "Making the bundle",
-    "prompts": "Looking at the images",
-}
-
-
+UNEXPLAINED = EapError("it failed")  # a job that failed has an error, but for a damaged row
 _NEWS, _BAD_NEWS = timedelta(seconds=45), timedelta(minutes=10)
 
 
-def latest(store: Store, project: str | None, *kinds: str) -> Job | None:
+def latest_job(store: Store, project: str | None, *kinds: type[Work]) -> Job | None:
     """The last job of these kinds."""
-    found = [job for job in rows.recent(store, project) if job.kind in kinds]
+    names = {kind.kind for kind in kinds}
+    found = [job for job in rows.recent_jobs(store, project) if job.kind in names]
     return found[0] if found else None
 
 
@@ -43,25 +35,25 @@ def just_ended(job: Job | None) -> bool:
     return now() - job.finished_at < (_NEWS if job.status == "finished" else _BAD_NEWS)
 
 
-def active(job: Job | None) -> bool:
+def active_job(job: Job | None) -> bool:
     return job is not None and job.status in ("waiting", "running")
 
 
 @st.fragment(run_every=1.0)
-def progress(store: Store, job_id: str, ready: Callable[[], bool] = lambda: False) -> None:
+def show_progress(store: Store, job_id: str, ready: Callable[[], bool] = lambda: False) -> None:
     """The bar of a job that is under way; the page is drawn anew when it ends or is far enough."""
-    with frame.errors_said():
+    with frame.show_errors():
         _progress(store, job_id, ready)
 
 
 def _progress(store: Store, job_id: str, ready: Callable[[], bool]) -> None:
     job = rows.by_id(store, job_id)
-    if not active(job) or ready():
+    if not active_job(job) or ready():
         st.rerun(scope="app")
     if rows.is_dead(job, now()):
         st.warning(
-            f"{_DOING[job.kind]} stopped at {job.share:.0%}: its process has ended unexpectedly. "
-            "Nothing that was saved is lost.",
+            f"{jobs.kind_of(job).title} stopped at {job.share:.0%}: its process has ended "
+            "unexpectedly. Nothing that was saved is lost.",
             icon=":material/error:",
         )
         if st.button("Start again", icon=":material/restart_alt:", key=f"again.{job.id}"):
@@ -69,9 +61,9 @@ def _progress(store: Store, job_id: str, ready: Callable[[], bool]) -> None:
             st.rerun(scope="app")
         return
     left = jobs.time_left(job)
-    rest = f" · {duration(left.total_seconds())} left" if left else ""
-    step = f" · {plain(job.step)}" if job.step else ""
-    st.progress(min(max(job.share, 0.0), 1.0), f"{_DOING[job.kind]}{step}{rest}")
+    rest = f" · {duration_words(left.total_seconds())} left" if left else ""
+    step = f" · {escape_markdown(job.step)}" if job.step else ""
+    st.progress(min(max(job.share, 0.0), 1.0), f"{jobs.kind_of(job).title}{step}{rest}")
     if job.cancel_requested:
         st.caption("Stopping …")
     elif st.button("Cancel", icon=":material/stop_circle:", key=f"cancel.{job.id}"):
@@ -79,11 +71,11 @@ def _progress(store: Store, job_id: str, ready: Callable[[], bool]) -> None:
         st.rerun(scope="fragment")
 
 
-def outcome(job: Job | None) -> None:
+def show_outcome(job: Job | None) -> None:
     """What a person should know about a job that has ended badly."""
     if job is None or not just_ended(job):
         return
     if job.status == "failed":
-        st.error(plain(on_screen(job.error or "it failed")), icon=":material/error:")
+        st.error(escape_markdown(error_words(job.failure or UNEXPLAINED)), icon=":material/error:")
     elif job.status == "cancelled":
-        st.info(f"{_DOING[job.kind]} was cancelled. What was complete before that is kept.")
+        st.info(f"{jobs.kind_of(job).title} was cancelled. What was complete before that is kept.")

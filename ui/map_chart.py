@@ -12,7 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 
-from eap_core.category import CATEGORIES
+from eap_core.base.table import Bools
+from eap_core.scoring.posterior import CATEGORIES
 from ui.charts import SHAPES, WORDS
 
 MOST_POINTS = 20_000
@@ -33,23 +34,22 @@ _RING = {
     "size": 17,
     "line": {"color": _ORANGE, "width": 3},
 }
-Flags = npt.NDArray[np.bool_]
 Points = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class MapData:
     """What the map is drawn from: ``places`` in the order of the table, which ``wanted`` marks."""
 
     table: pd.DataFrame
     places: Points
     normals: Points
     anomalies: Points
-    wanted: Flags
+    wanted: Bools
 
 
-def sampled(drawn: Drawn) -> tuple[Rows, Rows]:
+def sample_rows(drawn: MapData) -> tuple[Rows, Rows]:
     """The rows of candidates and of normals to draw; a seeded part where there are too many."""
     normals, candidates = np.arange(len(drawn.normals)), np.arange(len(drawn.table))
     if len(normals) + len(candidates) <= MOST_POINTS:
@@ -60,14 +60,14 @@ def sampled(drawn: Drawn) -> tuple[Rows, Rows]:
     return np.sort(rng.permutation(candidates)[:room]), normals
 
 
-def figure(
-    drawn: Drawn, picked: Flags, outline: Sequence[Mapping[str, Any]] = (), round_: int = 0
+def draw_map(
+    drawn: MapData, picked: Bools, outline: Sequence[Mapping[str, Any]] = (), round_: int = 0
 ) -> go.Figure:
     """Normals below, real anomalies as diamonds, candidates by quality and category, rings on top.
 
     ``outline`` is what was drawn around points before, shown again.
     """
-    rows, normals = sampled(drawn)
+    rows, normals = sample_rows(drawn)
     made = go.Figure()
     _marks(made, "normals", drawn.normals[normals], _NORMAL)
     shown = drawn.wanted[rows]
@@ -99,7 +99,7 @@ def _marks(
     )
 
 
-def _candidates(made: go.Figure, drawn: Drawn, rows: Rows, category: str) -> None:
+def _candidates(made: go.Figure, drawn: MapData, rows: Rows, category: str) -> None:
     if not len(rows):
         return
     table = drawn.table.iloc[rows]

@@ -13,7 +13,7 @@ import plotly.graph_objects  # noqa: F401
 from starlette.routing import Route
 from streamlit import config
 
-from ui import cached, charts, downloads, frame, pictures  # noqa: F401
+from ui import cached, charts, files, frame  # noqa: F401
 
 __all__ = ["lifespan", "refuse_strangers", "routes"]
 _HERE = ("127.0.0.1", "localhost", "::1")
@@ -34,7 +34,7 @@ def refuse_strangers() -> None:
 
 def routes() -> list[Route]:
     """What a browser fetches straight from the disk."""
-    return [*pictures.routes(), *downloads.routes()]
+    return [*files.picture_routes(), *files.download_routes()]
 
 
 @asynccontextmanager

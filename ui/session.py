@@ -53,7 +53,7 @@ def current() -> Session:
     for name in _IN_URL:
         linked = _clean(st.query_params.get(name, ""))
         if linked and linked != getattr(session, name):
-            session = _changed(session, name, linked)
+            session = _change(session, name, linked)
         elif not linked and getattr(session, name):
             st.query_params[name] = getattr(session, name)
     st.session_state[_KEY] = session
@@ -121,22 +121,22 @@ def _clean(name: str) -> str:
     return text.encode("utf-8", "ignore").decode()[:_LONGEST_NAME]
 
 
-def _changed(session: Session, name: str, value: str) -> Session:
+def _change(session: Session, name: str, value: str) -> Session:
     if name == "project":
         return replace(session, project=value, chosen=())
     return replace(session, reviewer=value)
 
 
-def keep(name: str, value: object) -> None:
+def remember(name: str, value: object) -> None:
     """Remember something of a page until it is drawn next."""
     st.session_state[f"kept.{name}"] = value
 
 
-def kept(name: str) -> object | None:
+def recall(name: str) -> object | None:
     return cast(object, st.session_state.get(f"kept.{name}"))
 
 
-def taken(name: str) -> object | None:
+def take(name: str) -> object | None:
     """The same, and forget it: true of one run of the page only."""
     return cast(object, st.session_state.pop(f"kept.{name}", None))
 

@@ -1,24 +1,59 @@
-"""Why a candidate has its score, from what the run has kept: nothing is computed again."""
+"""Why a candidate has its score, from what the run has kept, beside what it rests on."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from eap_core.category import INDISTINGUISHABLE, REALISTIC
-from eap_core.explain import in_words
-from eap_core.projects.insight import Insight
-from ui import cached, charts, side_by_side
-from ui.subject import Subject
-from ui.words import plain
+from eap_core.analysis.explain import in_words
+from eap_core.project.results import CandidateFacts
+from eap_core.scoring.posterior import INDISTINGUISHABLE, REALISTIC
+from eap_core.store.items import Item
+from eap_core.store.store import Store
+from ui import cached, charts
+from ui.scored_project import ScoredProject
+from ui.text import escape_markdown
+
+# A candidate beside the training images that its score rests on.
+
+_WIDTH = 165  # two beside one another on a phone
+
+
+def find_neighbours(
+    insight: CandidateFacts, item: str, items: Mapping[str, Item]
+) -> list[tuple[str, Item]]:
+    """The nearest normals and the nearest real anomaly of a candidate that are still there."""
+    row = int(insight.rows([item])[0])
+    found = [("Nearest normal", int(i)) for i in insight.nearest[row]]
+    found.append(("Nearest real anomaly", int(insight.anomaly[row])))
+    named = [(words, insight.training[i]) for words, i in found if i >= 0]
+    return [(words, items[other]) for words, other in named if other in items]
+
+
+def show_side_by_side(store: Store, pictures: list[tuple[str, Item]]) -> None:
+    """Images in a row, each with what it is."""
+    with st.container(horizontal=True, gap="small"):
+        for words, item in pictures:
+            show_picture(store, words, item)
+
+
+def show_picture(store: Store, words: str, item: Item, width: int = _WIDTH) -> None:
+    """One image with its caption; the thumbnail where there is one."""
+    assert item.sha256 is not None  # every image has its original
+    path = store.blobs.thumbnail_path(item.sha256)
+    picture = path if path.is_file() else store.blobs.path(item.sha256)
+    caption = f"{words}: {escape_markdown(item.name)}" if words else None
+    st.image(str(picture), caption, width=width, alt=f"{words} {item.name}".strip())
+
 
 _BARE: dict[str, Any] = {"displayModeBar": False}
 
 
-def show(found: Subject, item: str) -> None:
+def show_why(found: ScoredProject, item: str) -> None:
     """The sentence, what the score is made of, and the training data behind it."""
     row = found.table[found.table["item"] == item].iloc[0]
     st.text(f"{row['id']} — {charts.WORDS[row['category']]}")
@@ -31,7 +66,7 @@ def show(found: Subject, item: str) -> None:
             max(len(found.table), int(found.table["rank"].max())),
         )
     )
-    unexpected = surprise(row, found.table)
+    unexpected = surprise_words(row, found.table)
     if unexpected:
         st.info(unexpected, icon=":material/lightbulb:")
     insight = cached.insight(found.run.id)
@@ -42,7 +77,7 @@ def show(found: Subject, item: str) -> None:
     _figures(found.table, row)
 
 
-def surprise(row: pd.Series, table: pd.DataFrame) -> str | None:
+def surprise_words(row: pd.Series, table: pd.DataFrame) -> str | None:
     """Why the category and the rank seem to contradict one another, where they do."""
     above = table[table["eap"] > row["eap"]]
     if row["category"] == REALISTIC and row["percentile"] < 50:
@@ -67,10 +102,10 @@ def surprise(row: pd.Series, table: pd.DataFrame) -> str | None:
     return None
 
 
-def _neighbours(found: Subject, insight: Insight, item: str) -> None:
-    near = side_by_side.neighbours(insight, item, found.items)
+def _neighbours(found: ScoredProject, insight: CandidateFacts, item: str) -> None:
+    near = find_neighbours(insight, item, found.items)
     if found.project.kind == "images":
-        side_by_side.show(found.store, [("Candidate", found.items[item]), *near])
+        show_side_by_side(found.store, [("Candidate", found.items[item]), *near])
         return
     for words in dict.fromkeys(words for words, _ in near):
         names = ", ".join(other.name for other_words, other in near if other_words == words)
@@ -78,7 +113,7 @@ def _neighbours(found: Subject, insight: Insight, item: str) -> None:
     _deviations(insight, item)
 
 
-def _deviations(insight: Insight, item: str) -> None:
+def _deviations(insight: CandidateFacts, item: str) -> None:
     """For tables: the features by which it differs most from its nearest normals."""
     if insight.deviations is None:
         return
@@ -113,7 +148,7 @@ def _deviations(insight: Insight, item: str) -> None:
 def _figures(table: pd.DataFrame, row: pd.Series) -> None:
     weight, p_y, prior = (float(row[name]) for name in ("weight", "p_y", "prior"))
     st.plotly_chart(
-        charts.made_of(weight, p_y, prior, best=float(table["eap"].max())),
+        charts.parts_chart(weight, p_y, prior, best=float(table["eap"].max())),
         config=_BARE,
         alt=f"Score {row['eap']:.2f}: evidence {weight * p_y:.2f}, the rest is prior belief",
         key="why.bar",
@@ -124,9 +159,10 @@ def _figures(table: pd.DataFrame, row: pd.Series) -> None:
             "**evidence** about its place. Dotted lines join equal scores."
         )
         st.plotly_chart(
-            charts.two_sides(table, str(row["item"])),
+            charts.sides_chart(table, str(row["item"])),
             config=_BARE,
-            alt=f"Each candidate by how anomalous it looks and by evidence; {plain(row['id'])} "
+            alt="Each candidate by how anomalous it looks and by evidence; "
+            f"{escape_markdown(row['id'])} "
             f"looks anomalous with {p_y:.0%} and has {weight:.0%} evidence",
             key="why.sides",
         )

@@ -8,24 +8,28 @@ effect; the shares' own levels of U are taken out first, because they would drow
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from sklearn.linear_model import LassoCV
 
+from eap_core.base.progress import Progress, silent
+from eap_core.base.table import Floats
 from eap_core.evaluators.base import Cost
-from eap_core.marginals import random_rows, values
-from eap_core.progress import Progress, silent
-from eap_core.table import Floats
-from eap_core.utility import Model
-from eap_core.workbench import Workbench
+from eap_core.evaluators.marginals import marginal_values, random_rows
+from eap_core.scoring.utility import Model
+
+if TYPE_CHECKING:
+    from eap_core.scoring.workbench import Workbench
 
 
 @dataclass(frozen=True)
 class Ame:
     label: ClassVar[str] = "AME"
+    title: ClassVar[str] = "AME"
     summary: ClassVar[str] = "detection is better in the models that had it"
     cost: ClassVar[Cost] = "seconds"
+    seconds: ClassVar[float] = 8.0
+    in_paper: ClassVar[bool] = True
     models: int = 50
     shares: tuple[float, ...] = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
     exact: bool = False
@@ -38,7 +42,7 @@ class Ame:
             Model(random_rows(bench.problem, rng, self.shares[share]), np.array([candidate]))
             for share, candidate in zip(group, added, strict=True)
         ]
-        found = values(bench, models, self.exact, progress)
+        found = marginal_values(bench, models, self.exact, progress)
         utility = np.array([value.with_each[0] for value in found])
         level = np.array([utility[group == share].mean() for share in range(len(self.shares))])
         design = np.zeros((len(added), count))
@@ -47,6 +51,8 @@ class Ame:
 
 
 def _lasso(design: Floats, target: Floats) -> Floats:
+    from sklearn.linear_model import LassoCV  # slow to import
+
     if np.ptp(target) == 0:
         return np.zeros(design.shape[1])
     # Shuffled folds, as the models come sorted by share; the seed makes the choice repeatable.

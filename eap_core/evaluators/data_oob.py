@@ -7,22 +7,27 @@ predicting label 1, 2h/(h + M).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from eap_core.base.progress import Progress, silent
+from eap_core.base.table import Floats
 from eap_core.evaluators.base import Cost
-from eap_core.marginals import random_rows
-from eap_core.progress import Progress, silent
-from eap_core.table import Floats
-from eap_core.workbench import Workbench
+from eap_core.evaluators.marginals import random_rows
+
+if TYPE_CHECKING:
+    from eap_core.scoring.workbench import Workbench
 
 
 @dataclass(frozen=True)
 class DataOob:
     label: ClassVar[str] = "DataOob"
+    title: ClassVar[str] = "Out of bag"
     summary: ClassVar[str] = "models that never saw it call it anomalous"
     cost: ClassVar[Cost] = "instant"
+    seconds: ClassVar[float] = 2.5
+    in_paper: ClassVar[bool] = True
     models: int = 50
 
     def score(self, bench: Workbench, progress: Progress = silent) -> Floats:

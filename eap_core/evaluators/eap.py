@@ -7,22 +7,75 @@ rows; the prior expects the share m/n of anomalies unless another is given.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
+from eap_core.base.progress import Progress, silent
+from eap_core.base.table import Floats
 from eap_core.evaluators.base import Cost
-from eap_core.posterior import Prior, parts
-from eap_core.progress import Progress, silent
-from eap_core.table import Floats
-from eap_core.workbench import Workbench
+from eap_core.scoring.posterior import Prior, make_parts
+
+if TYPE_CHECKING:
+    from eap_core.scoring.workbench import Workbench
 
 
 @dataclass(frozen=True)
 class Eap:
     label: ClassVar[str] = "EAP"
+    title: ClassVar[str] = "EAP"
     summary: ClassVar[str] = "clearly anomalous, and where the data reach"
     cost: ClassVar[Cost] = "seconds"
+    seconds: ClassVar[float] = 5.0  # over 100 subsets
+    in_paper: ClassVar[bool] = True
     prior: Prior | None = None
 
     def score(self, bench: Workbench, progress: Progress = silent) -> Floats:
         prior = self.prior or Prior.of_rate(bench.problem.rate)
-        return parts(bench.evidence(progress), prior).eap
+        return make_parts(bench.evidence(progress), prior).eap
+
+
+# The parts of EAP as scores of their own, from one pass over the training rows.
+#
+# P(x), the density of the candidate's place; P(y|x), how anomalous the detector finds it; and their
+# plain sum P(y|x) + n·P(x), in which n counts all training rows, the anomalies too.
+
+
+@dataclass(frozen=True)
+class Density:
+    label: ClassVar[str] = "P_x"
+    title: ClassVar[str] = "Support alone"
+    summary: ClassVar[str] = "how dense the normal data are around it"
+    cost: ClassVar[Cost] = "instant"
+    seconds: ClassVar[float] = 0.02
+    in_paper: ClassVar[bool] = True
+
+    def score(self, bench: Workbench, progress: Progress = silent) -> Floats:
+        return np.array(bench.single_pass(progress).p_x[0])
+
+
+@dataclass(frozen=True)
+class Conditional:
+    label: ClassVar[str] = "P_y|x"
+    title: ClassVar[str] = "Detector alone"
+    summary: ClassVar[str] = "how anomalous the detector finds it"
+    cost: ClassVar[Cost] = "instant"
+    seconds: ClassVar[float] = 0.02
+    in_paper: ClassVar[bool] = True
+
+    def score(self, bench: Workbench, progress: Progress = silent) -> Floats:
+        return np.array(bench.single_pass(progress).p_y[0])
+
+
+@dataclass(frozen=True)
+class Sum:
+    label: ClassVar[str] = "P_y|x + N·P_x"
+    title: ClassVar[str] = "Plain sum"
+    summary: ClassVar[str] = "the two parts of EAP simply added"
+    cost: ClassVar[Cost] = "instant"
+    seconds: ClassVar[float] = 0.02
+    in_paper: ClassVar[bool] = True
+
+    def score(self, bench: Workbench, progress: Progress = silent) -> Floats:
+        evidence = bench.single_pass(progress)
+        return np.asarray(evidence.p_y[0] + bench.problem.n * evidence.p_x[0])

@@ -12,16 +12,18 @@ all candidates: finding r is the only work left for each.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from eap_core.distances import SquaredDistances
+from eap_core.base.problem import Problem
+from eap_core.base.progress import Progress, equal_parts, silent
+from eap_core.base.table import Floats
 from eap_core.evaluators.base import Cost
-from eap_core.problem import Problem
-from eap_core.progress import Progress, equal_parts, silent
-from eap_core.table import Floats
-from eap_core.workbench import Workbench
+from eap_core.scoring.distances import SquaredDistances
+
+if TYPE_CHECKING:
+    from eap_core.scoring.workbench import Workbench
 
 _LIVE_ARRAYS = 4  # arrays of rows × candidates that are alive at once
 
@@ -29,8 +31,11 @@ _LIVE_ARRAYS = 4  # arrays of rows × candidates that are alive at once
 @dataclass(frozen=True)
 class KnnShap:
     label: ClassVar[str] = "kNNShap"
+    title: ClassVar[str] = "Neighbour votes"
     summary: ClassVar[str] = "it helps the training rows' neighbours vote right"
     cost: ClassVar[Cost] = "instant"
+    seconds: ClassVar[float] = 0.6
+    in_paper: ClassVar[bool] = True
     n_neighbors: int = 10
 
     def score(self, bench: Workbench, progress: Progress = silent) -> Floats:

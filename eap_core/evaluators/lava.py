@@ -16,17 +16,18 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from scipy.special import logsumexp
 
-from eap_core.distances import MEMORY_BUDGET, SquaredDistances, squared_distances
+from eap_core.base.problem import Problem
+from eap_core.base.progress import Progress, equal_parts, silent
+from eap_core.base.table import Floats
 from eap_core.evaluators.base import Cost
-from eap_core.problem import Problem
-from eap_core.progress import Progress, equal_parts, silent
-from eap_core.table import Floats
-from eap_core.workbench import Workbench
+from eap_core.scoring.distances import MEMORY_BUDGET, SquaredDistances, squared_distances
+
+if TYPE_CHECKING:
+    from eap_core.scoring.workbench import Workbench
 
 _TOWER = 500.0  # beyond exp(this) a sum would overflow
 _LIVE_ARRAYS = 24  # arrays of rows × candidates that are alive at once
@@ -35,8 +36,11 @@ _LIVE_ARRAYS = 24  # arrays of rows × candidates that are alive at once
 @dataclass(frozen=True)
 class Lava:
     label: ClassVar[str] = "Lava"
+    title: ClassVar[str] = "Lava"
     summary: ClassVar[str] = "cheap to move onto the training data, labels included"
     cost: ClassVar[Cost] = "seconds"
+    seconds: ClassVar[float] = 16.0
+    in_paper: ClassVar[bool] = True
     epsilon: float = 0.1
     label_weight: float = 0.4
 
@@ -109,6 +113,8 @@ class Annealing:
 
     def _updated(self, now: _Potentials, epsilon: float, first: bool = False) -> _Potentials:
         """Each potential from the others: −ε·log Σ exp((the other − C)/ε)."""
+        from scipy.special import logsumexp  # slow to import
+
         log_a, log_b = -np.log(self._n + 1), -np.log(self._n)
         columns = np.hstack([now.g + epsilon * log_b, now.f + epsilon * log_a, now.base[:, None]])
         sums = self._log_sums(columns, now.base, epsilon)
@@ -126,6 +132,8 @@ class Annealing:
 
     def _log_sums(self, columns: Floats, base: Floats, epsilon: float) -> Floats:
         """log Σ_j exp((column_j − C_ij)/ε) for each row and column."""
+        from scipy.special import logsumexp
+
         relative = (columns - base[:, None]) / epsilon
         middle = np.median(relative, axis=0)
         # Where a far candidate's mass lands, one entry may tower over all others of its column.

@@ -8,21 +8,26 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from eap_core.base.progress import Progress, silent
+from eap_core.base.table import Floats
 from eap_core.evaluators.base import Cost
-from eap_core.progress import Progress, silent
-from eap_core.table import Floats
-from eap_core.workbench import Workbench
+
+if TYPE_CHECKING:
+    from eap_core.scoring.workbench import Workbench
 
 
 @dataclass(frozen=True)
 class Random:
     label: ClassVar[str] = "RandomEv"
+    title: ClassVar[str] = "Random"
     summary: ClassVar[str] = "a random number: the floor"
     cost: ClassVar[Cost] = "instant"
+    seconds: ClassVar[float] = 0.02
+    in_paper: ClassVar[bool] = True
 
     def score(self, bench: Workbench, progress: Progress = silent) -> Floats:
         scores = np.array([_uniform(bench.seed, name) for name in bench.problem.ids])

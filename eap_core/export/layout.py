@@ -1,56 +1,32 @@
-"""Where images lie in each tree; docs/export.md tells the rules of those who read them."""
+"""The images of a bundle, each with its name, and the tables that tell of them."""
 
 from __future__ import annotations
 
+import io
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from eap_core.export.members import Member, original
-from eap_core.export.names import ending_of, kind_folders, stem_of
-from eap_core.export.request import Request
+from eap_core.base.table import free_name
+from eap_core.export.files import BundleMember, ending_of, kind_folders, read_original, stem_of
+from eap_core.export.forms import IntoTest, LayoutFolders, PlacedImage, Placement
+from eap_core.export.table import write_csv
 from eap_core.store.blobs import Blobs
 from eap_core.store.items import Item
 
-Split = Literal["train", "test"]
+if TYPE_CHECKING:
+    import pandas as pd
 
 
-@dataclass(frozen=True)
-class Shelf:
-    """The folder of an image, that of its mask, and the part of the data it belongs to."""
-
-    folder: str
-    split: Split
-    masks: str | None = None
-    suffix: str = ""  # of a mask's name
-    counted_with: str | None = None  # images with the same are numbered together
-
-
-@dataclass(frozen=True)
-class Placed:
-    """An image with its place; ``mask`` is a path in the bundle, too."""
-
-    item: Item
-    split: Split
-    image: Member
-    mask: Member | None
-
-    @property
-    def members(self) -> list[Member]:
-        return [self.image, self.mask] if self.mask else [self.image]
-
-
-def placed(
-    blobs: Blobs, items: Sequence[Item], request: Request, category: str
-) -> tuple[list[Placed], list[Item]]:
+def place_images(
+    blobs: Blobs, items: Sequence[Item], place: Placement, into_test: IntoTest, category: str
+) -> tuple[list[PlacedImage], list[Item]]:
     """Every image that the layout has a place for, and those it has none for."""
     kinds = kind_folders(_kind(item) for item in items)
-    shelves = [_SHELVES[request.format](item, kinds[_kind(item)], request, category)
-               for item in items]  # fmt: skip
+    shelves = [place(item, kinds[_kind(item)], category, into_test) for item in items]
     counts = Counter(_counter(shelf) for shelf in shelves if shelf)
     numbers: Counter[str] = Counter()
-    found: list[Placed] = []
+    found: list[PlacedImage] = []
     for item, shelf in zip(items, shelves, strict=True):
         if shelf is None:
             continue
@@ -59,23 +35,23 @@ def placed(
         width = max(3, len(str(counts[group] - 1)))
         stem = f"{numbers[group]:0{width}}_{stem_of(item.name)}"
         numbers[group] += 1
-        found.append(_at(blobs, item, shelf, stem))
+        found.append(_place_at(blobs, item, shelf, stem))
     return found, [item for item, shelf in zip(items, shelves, strict=True) if shelf is None]
 
 
-def _at(blobs: Blobs, item: Item, shelf: Shelf, stem: str) -> Placed:
+def _place_at(blobs: Blobs, item: Item, shelf: LayoutFolders, stem: str) -> PlacedImage:
     assert item.sha256 is not None  # every image has its original
-    image = original(blobs, item.sha256)
+    image = read_original(blobs, item.sha256)
     mask = None
     if item.mask and shelf.masks:
-        found = original(blobs, item.mask)
+        found = read_original(blobs, item.mask)
         mask = found.at(f"{shelf.masks}/{stem}{shelf.suffix}{ending_of(found.head)}")
-    return Placed(
+    return PlacedImage(
         item, shelf.split, image.at(f"{shelf.folder}/{stem}{ending_of(image.head)}"), mask
     )
 
 
-def _counter(shelf: Shelf) -> str:
+def _counter(shelf: LayoutFolders) -> str:
     return shelf.folder if shelf.counted_with is None else shelf.counted_with
 
 
@@ -83,44 +59,77 @@ def _kind(item: Item) -> str:
     return str(item.metadata.get("defect_type", ""))
 
 
-def _anomalib(item: Item, kind: str, request: Request, _: str) -> Shelf | None:
-    """Folder reads what it is told to: normal_dir for training, abnormal_dir always for tests."""
-    if item.role == "normal":
-        return Shelf("normal", "train")
-    if item.role == "test_normal":
-        return Shelf("normal_test", "test")
-    if item.role == "candidate" and not request.synthetic_in_test:
-        return Shelf(f"synthetic/{kind}", "train", f"synthetic_masks/{kind}")
-    if item.role == "anomaly" and not request.real_in_test:
-        return None
-    kind = f"synthetic_{kind}" if item.role == "candidate" else kind
-    return Shelf(f"abnormal/{kind}", "test", f"mask/{kind}")
+# ``metadata.csv`` of each part of the data, as Hugging Face's ImageFolder reads it.
+
+METADATA = "metadata.csv"
+# An empty column of text would be read as numbers, and the two parts must be read alike.
+_NONE = "none"
+_SCORES = ("eap", "percentile")
+_ENDS_AS_IMAGE = ("file_name", "file_names")
 
 
-def _mvtec(item: Item, kind: str, request: Request, category: str) -> Shelf | None:
-    """The category's folder holds nothing else, or readers of MVTec AD refuse it as a whole."""
-    if item.role == "normal":
-        return Shelf(f"{category}/train/good", "train")
-    if item.role == "test_normal":
-        return Shelf(f"{category}/test/good", "test")
-    if item.role == "candidate" and not request.synthetic_in_test:
-        return Shelf(f"synthetic/train/{kind}", "train", f"synthetic_masks/{kind}", "_mask")
-    if item.role == "anomaly" and not request.real_in_test:
-        return None
-    kind = f"synthetic_{kind}" if item.role == "candidate" else kind
-    return Shelf(f"{category}/test/{kind}", "test", f"{category}/ground_truth/{kind}", "_mask")
+def metadata_members(scored: pd.DataFrame, images: Sequence[PlacedImage]) -> list[BundleMember]:
+    """One table for each part that has images, all with the same columns."""
+    scores = scored.set_index("item")
+    keys = dict.fromkeys(key for each in images for key in each.item.metadata if key != "mask")
+    frames = {
+        split: _frame([each for each in images if each.split == split], list(keys), scores)
+        for split in ("train", "test")
+    }
+    return [
+        BundleMember.made(f"{split}/{METADATA}", write_csv(frame))
+        for split, frame in _drop_unlike_columns(frames).items()
+    ]
 
 
-def _imagefolder(item: Item, _kind: str, request: Request, _category: str) -> Shelf:
-    """Flat: a folder named after a kind could be taken for another part of the data."""
-    into_test = {"candidate": request.synthetic_in_test, "anomaly": request.real_in_test}
-    held_out = item.role in ("test_normal", "test_anomaly")
-    split: Split = "test" if into_test.get(item.role, held_out) else "train"
-    return Shelf(split, split, "masks", counted_with="all")
+def _frame(
+    images: Sequence[PlacedImage], keys: Sequence[str], scores: pd.DataFrame
+) -> pd.DataFrame:
+    import pandas as pd  # slow to import
+
+    items = [each.item for each in images]
+    frame = pd.DataFrame(
+        {
+            "file_name": [each.image.path.partition("/")[2] for each in images],
+            "label": ["normal" if "normal" in item.role else "anomaly" for item in items],
+            "role": [item.role for item in items],
+            "synthetic": [item.role == "candidate" for item in items],
+            "id": [item.name for item in items],
+            "sha256": [item.sha256 or _NONE for item in items],
+            "mask": [f"../{each.mask.path}" if each.mask else _NONE for each in images],
+        }
+    )
+    known = scores.reindex([item.id for item in items])
+    for name in _SCORES:
+        frame[name] = known[name].to_numpy(dtype=float)
+    for key in keys:
+        frame[_column(key, frame)] = [_text(item, key) for item in items]
+    return frame
 
 
-_SHELVES: dict[str, Callable[[Item, str, Request, str], Shelf | None]] = {
-    "anomalib": _anomalib,
-    "mvtec": _mvtec,
-    "imagefolder": _imagefolder,
-}
+def _text(item: Item, key: str) -> str:
+    return str(item.metadata.get(key, "")).strip() or _NONE
+
+
+def _column(key: str, frame: pd.DataFrame) -> str:
+    """A name that is not taken and not understood as the name of a further image."""
+    return free_name(
+        key,
+        lambda name: name in frame or name in ("image", "images") or name.endswith(_ENDS_AS_IMAGE),
+    )
+
+
+def _drop_unlike_columns(frames: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Without the columns that would be read as another type in the other part, which is refused;
+    they stay in the table of candidates."""
+    there = {split: frame for split, frame in frames.items() if len(frame)}
+    types = [_read_types(frame) for frame in there.values()]
+    unlike = [name for name in types[0] if any(each[name] != types[0][name] for each in types)]
+    return {split: frame.drop(columns=unlike) for split, frame in there.items()}
+
+
+def _read_types(frame: pd.DataFrame) -> dict[str, str]:
+    import pandas as pd
+
+    read = pd.read_csv(io.BytesIO(write_csv(frame)), low_memory=False)
+    return dict(zip(frame.columns, map(str, read.dtypes), strict=True))

@@ -6,21 +6,25 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from eap_core.export.selection import Selection
-from eap_core.export.source import Source
-from eap_core.metadata import KEYS
-from eap_core.review import REASONS, UNTOUCHED
+from eap_core.base.files import csv_text
+from eap_core.base.table import KEYS, free_name
+from eap_core.export.request import ExportSelection, ExportSource
+from eap_core.review.log import REASONS, UNTOUCHED
 from eap_core.store.items import Item
-from eap_core.writers import csv_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
+
 _SCORES = ("eap", "percentile", "rank", "p_y", "weight", "observations", "prior", "category")
 
 
-def curated(
-    source: Source, selection: Selection, rows: list[str], split: str, files: Mapping[str, str]
+def curate_table(
+    source: ExportSource,
+    selection: ExportSelection,
+    rows: list[str],
+    split: str,
+    files: Mapping[str, str],
 ) -> pd.DataFrame:
     """The rows in their order; ``files`` are the paths of images in the bundle by item."""
     import pandas as pd  # slow to import
@@ -38,23 +42,23 @@ def curated(
         }
     )
     for name, values in _metadata(own).items():
-        frame[_free(name, frame)] = _texts(values)
+        frame[free_name(name, {*frame, "synthetic", "split"}.__contains__)] = _texts(values)
     frame["synthetic"] = True
     frame["split"] = _texts(split for _ in rows)
     return frame
 
 
-def as_parquet(frame: pd.DataFrame) -> bytes:
+def write_parquet(frame: pd.DataFrame) -> bytes:
     out = io.BytesIO()
     frame.to_parquet(out, index=False)
     return out.getvalue()
 
 
-def as_csv(frame: pd.DataFrame) -> bytes:
+def write_csv(frame: pd.DataFrame) -> bytes:
     return csv_text(frame).encode()
 
 
-def _decisions(source: Source, selection: Selection, rows: list[str]) -> dict[str, Any]:
+def _decisions(source: ExportSource, selection: ExportSelection, rows: list[str]) -> dict[str, Any]:
     states = [source.states.get(row, UNTOUCHED) for row in rows]
     decided = [state if state.decided else UNTOUCHED for state in states]
     return {
@@ -68,7 +72,7 @@ def _decisions(source: Source, selection: Selection, rows: list[str]) -> dict[st
     }
 
 
-def _scores(source: Source, rows: list[str]) -> dict[str, Any]:
+def _scores(source: ExportSource, rows: list[str]) -> dict[str, Any]:
     """The score with its parts first, then every other number that the run has."""
     known = source.frame.set_index("item").reindex(rows)
     numbers = [str(name) for name in known if known[name].dtype.kind in "iuf"]
@@ -84,12 +88,6 @@ def _metadata(items: Sequence[Item]) -> dict[str, list[str]]:
     keys = dict.fromkeys(key for item in items for key in item.metadata)
     ordered = [key for key in KEYS if key in keys] + [key for key in keys if key not in KEYS]
     return {key: [str(item.metadata.get(key, "")) for item in items] for key in ordered}
-
-
-def _free(name: str, frame: pd.DataFrame) -> str:
-    while name in frame or name in ("synthetic", "split"):
-        name = f"{name} (given)"
-    return name
 
 
 def _texts(values: Iterable[str]) -> pd.Series:

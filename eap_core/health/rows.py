@@ -8,20 +8,22 @@ from types import MappingProxyType
 import numpy as np
 from scipy.spatial import cKDTree
 
-from eap_core.health.copies import Entry, copies
-from eap_core.health.finding import Finding, counted, share
-from eap_core.health.nearest import Ints, nearest
-from eap_core.problem import Problem
-from eap_core.progress import Progress, part_of, silent
-from eap_core.roles import Role
-from eap_core.table import Floats
+from eap_core.base.problem import Problem
+from eap_core.base.progress import Progress, part_of, silent
+from eap_core.base.table import Bools, Floats, Ints, Role
+from eap_core.health.finding import Entry, Finding, count_things, find_copies, find_nearest, share
+from eap_core.scoring.distances import SquaredDistances
+from eap_core.scoring.evidence import Evidence
+from eap_core.scoring.posterior import Prior, make_parts
+from eap_core.scoring.rarity import inside_balls
+from eap_core.scoring.settings import Settings
 
 _SAMPLE = 1_000  # normals whose distance to the nearest other is looked at
 _NEAR = 0.01  # a near-copy is this much closer than normals usually are to each other
 _OUTSIDE = 0.5  # of the training data's range; a whole column beyond it is in another unit
 
 
-def row_findings(
+def find_in_rows(
     problem: Problem,
     test: Mapping[Role, Problem] = MappingProxyType({}),
     progress: Progress = silent,
@@ -35,19 +37,19 @@ def row_findings(
         Entry(name, "candidate", _key(row))
         for name, row in zip(problem.ids, problem.x_candidates, strict=True)
     ]
-    yield from _warned(problem)
-    yield from copies([*_training(problem), *candidates, *_test_entries(test)])
+    yield from _find_warnings(problem)
+    yield from find_copies([*_training(problem), *candidates, *_test_entries(test)])
     yield from _near_copies(problem, progress)
     yield from _other_units(problem)
 
 
-def training_findings(problem: Problem) -> Iterator[Finding]:
+def find_in_training(problem: Problem) -> Iterator[Finding]:
     """The same of the training rows alone."""
-    yield from _warned(problem)
-    yield from copies(_training(problem))
+    yield from _find_warnings(problem)
+    yield from find_copies(_training(problem))
 
 
-def _warned(problem: Problem) -> Iterator[Finding]:
+def _find_warnings(problem: Problem) -> Iterator[Finding]:
     for warning in problem.warnings:
         yield Finding("reading", "warning", warning)
 
@@ -103,7 +105,7 @@ def _near_copies(problem: Problem, progress: Progress) -> Iterator[Finding]:
         yield Finding(
             "near-duplicate-candidate",
             "note",
-            f"{counted(len(pairs), 'pair')} of candidates are nearly the same",
+            f"{count_things(len(pairs), 'pair')} of candidates are nearly the same",
             "one of each may be enough",
             tuple(pairs),
         )
@@ -112,7 +114,7 @@ def _near_copies(problem: Problem, progress: Progress) -> Iterator[Finding]:
 def _usual_gap(normals: Floats, progress: Progress) -> float:
     """How far a normal's nearest other normal usually is, from some of them; 0 if unknown."""
     some = np.random.default_rng(0).permutation(len(normals))[:_SAMPLE]
-    _, gaps = nearest(normals[some], normals, progress, own=some)
+    _, gaps = find_nearest(normals[some], normals, progress, own=some)
     apart = gaps[(gaps > 0) & np.isfinite(gaps)]
     return float(np.median(apart)) if len(apart) else 0.0
 
@@ -139,4 +141,124 @@ def _other_units(problem: Problem) -> Iterator[Finding]:
             f"{share(int(outside.sum()), len(problem.columns), 'columns')}",
             "check that both files use the same units",
             tuple(name for name, is_out in zip(problem.columns, outside, strict=True) if is_out),
+        )
+
+
+# Findings that only the evidence can show: whether the score can be trusted on these data.
+
+_MANY = 0.5
+_SOME_UNCOVERED = 0.25
+_WIDE = 0.5
+
+
+def find_in_scores(
+    problem: Problem, evidence: Evidence, settings: Settings, prior: Prior | None = None
+) -> Iterator[Finding]:
+    """What the evidence says about the score itself."""
+    yield from _uncovered_anomalies(problem, evidence, settings)
+    yield from _uncovered_candidates(problem, evidence, prior or Prior.of_rate(problem.rate))
+    yield from _wide_balls(problem, evidence)
+    yield from _threshold(problem, evidence)
+
+
+def count_covered(problem: Problem, evidence: Evidence, settings: Settings) -> Bools:
+    """For each real anomaly, whether any normal's ball reaches it, in the pass over all rows."""
+    distances = SquaredDistances(
+        problem.x_train[problem.anomalies],
+        problem.x_train[problem.normals],
+        visited_again=False,
+    )
+
+    def look(_: slice, squared: Floats) -> Bools:
+        within = inside_balls(squared, evidence.squared_radii, settings.ball == "closed")
+        return np.asarray(within.any(axis=1))
+
+    return np.concatenate(list(distances.map(look)))
+
+
+def _uncovered_anomalies(
+    problem: Problem, evidence: Evidence, settings: Settings
+) -> Iterator[Finding]:
+    if not problem.m:
+        return
+    covered = count_covered(problem, evidence, settings)
+    names = [problem.train_ids[row] for row in problem.anomalies[~covered]]
+    if len(names) / problem.m > _MANY:
+        yield Finding(
+            "anomalies-uncovered",
+            "warning",
+            f"{share(len(names), problem.m, 'real anomalies')} lie where no normal reaches: EAP "
+            "cannot tell a realistic candidate from an impossible one here",
+            "compare with the other evaluators, add real anomalies or normals that resemble "
+            "them, or describe the data by other features",
+            tuple(names),
+        )
+    elif len(names) / problem.m > _SOME_UNCOVERED:
+        yield Finding(
+            "anomalies-uncovered",
+            "note",
+            f"{share(len(names), problem.m, 'real anomalies')} lie where no normal reaches",
+            "candidates like these count as unrealistic; judge them by eye",
+            tuple(names),
+        )
+
+
+def _uncovered_candidates(problem: Problem, evidence: Evidence, prior: Prior) -> Iterator[Finding]:
+    made_of = make_parts(evidence, prior)
+    tied = int((made_of.weight == 0).sum())
+    total = len(problem.ids)
+    far = int((made_of.covered < _MANY).sum())
+    if far == total:
+        yield Finding(
+            "candidates-uncovered",
+            "warning",
+            f"{share(far, total, 'candidates')} lie where no normal reaches: none can be judged "
+            "realistic",
+            "check that candidates and normals are the same kind of data, at the same scale",
+        )
+    elif far / total > _MANY:
+        yield Finding(
+            "candidates-uncovered",
+            "warning",
+            f"{share(far, total, 'candidates')} lie where no normal reaches",
+            "the generator overdoes it, or the data differ in another way; look at a few",
+        )
+    if tied > 1 and far < total:
+        yield Finding(
+            "ties-at-prior",
+            "note",
+            f"{share(tied, total, 'candidates')} lie so far from the data that nothing can be said "
+            "about them",
+            "they share one score, and among them the order is by name only",
+        )
+
+
+def _wide_balls(problem: Problem, evidence: Evidence) -> Iterator[Finding]:
+    k, normals = int(evidence.k[0]), len(problem.normals)
+    if problem.m and k > _WIDE * normals:
+        yield Finding(
+            "wide-balls",
+            "note",
+            f"to reach the real anomalies each normal's ball spans {k:,} of {normals:,} normals",
+            "the density then says little; more real anomalies, or features that bring them "
+            "closer, would sharpen it",
+        )
+
+
+def _threshold(problem: Problem, evidence: Evidence) -> Iterator[Finding]:
+    if float(evidence.threshold[0]) == 0:
+        yield Finding(
+            "threshold-zero",
+            "warning",
+            "the detector gives most training rows no score at all, so its threshold is 0 and "
+            "everything above counts as anomalous",
+            "choose another detector",
+        )
+    looks_normal = float((evidence.p_y[0] < 0.5).mean())
+    if looks_normal == 1:
+        yield Finding(
+            "candidates-look-normal",
+            "note",
+            f"all {len(problem.ids):,} candidates look more normal than anomalous",
+            "the generator may be too timid; look at the best ones",
         )

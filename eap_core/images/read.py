@@ -7,23 +7,90 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections import deque
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from eap_core.errors import DataError
-from eap_core.images.decode import decode, rgb_of
-from eap_core.images.facts import Facts
-from eap_core.images.jobs import Job, jobs_of, overruled
-from eap_core.images.layout import Layout
-from eap_core.images.members import Gathered, Member, Skipped, reason_of
-from eap_core.images.summary import notes_on
-from eap_core.images.thumbnail import thumbnail
-from eap_core.progress import Progress, silent
-from eap_core.roles import Role
+from eap_core.base.errors import DataError, list_names, quote
+from eap_core.base.progress import Progress, silent
+from eap_core.base.table import ROLES, Role
+from eap_core.images.decode import ImageFacts, decode, rgb_of, thumbnail
+from eap_core.images.layout import Layout, Place
+from eap_core.images.sources import GatheredFiles, ImageMember, SkippedFile
+
+# Which gathered files are read as what: the chosen role goes before that of the layout.
+
+
+@dataclass(frozen=True)
+class ImageJob:
+    """One image to read, with its mask."""
+
+    member: ImageMember
+    role: Role
+    metadata: Mapping[str, str]
+    mask: ImageMember | None
+
+
+def list_jobs(
+    gathered: GatheredFiles, layout: Layout, role: Role | None
+) -> tuple[list[ImageJob], list[SkippedFile]]:
+    """The images to read, and those of which nobody says what they are."""
+    by_name = {member.name: member for member in gathered.members}
+    jobs, roleless = [], []
+    reason = f"lies where nothing says what it is — choose one of {', '.join(ROLES)}"
+    for member in gathered.members:
+        place = layout.places.get(member.name, Place())
+        chosen = role or place.role
+        if place.mask:
+            continue
+        if chosen is None:
+            roleless.append(SkippedFile(member.name, reason))
+        else:
+            mask = by_name.get(layout.masks.get(member.name, ""))
+            jobs.append(ImageJob(member, chosen, place.metadata, mask))
+    return jobs, roleless
+
+
+def find_overruled(jobs: Sequence[ImageJob], layout: Layout) -> Iterator[str]:
+    """Says where folders or tables name another role than the one that was chosen."""
+    said = Counter(
+        (place.role, job.role)
+        for job in jobs
+        if (place := layout.places.get(job.member.name)) and place.role not in (None, job.role)
+    )
+    for (named, chosen), count in said.items():
+        yield f"{count:,} images that are called {named} are taken as {chosen}, as chosen"
+
+
+# What a person should know of many images at once: their sizes and how they were converted.
+
+
+def summarise_notes(facts: Mapping[str, ImageFacts], odd_masks: Sequence[str]) -> Iterator[str]:
+    """One note per matter, with the number of images and the first of them."""
+    sizes = Counter((fact.width, fact.height) for fact in facts.values())
+    if len(sizes) > 1:
+        ordered = sorted(sizes, key=lambda size: size[0] * size[1])
+        (w, h), (W, H) = ordered[0], ordered[-1]
+        yield (
+            f"the images have {len(sizes):,} sizes, from {w:,} × {h:,} to {W:,} × {H:,} pixels; "
+            "for features all are resized alike"
+        )
+    if len({fact.grey for fact in facts.values()}) > 1:
+        grey = sum(fact.grey for fact in facts.values())
+        yield f"{grey:,} of {len(facts):,} images are grey, the others have colours"
+    matters: dict[str, list[str]] = {}
+    for name, fact in facts.items():
+        for note in fact.notes:
+            matters.setdefault(note, []).append(name)
+    for note, names in matters.items():
+        yield f"{note} — {len(names):,} images, the first is {quote(names[0])}"
+    if odd_masks:
+        names_shown = list_names(list(odd_masks), 3)
+        yield f"{len(odd_masks):,} masks have another size than their image: {names_shown}"
+
 
 Keep = Callable[[str, bytes, bytes | None], None]
 _MOST_WORKERS = 4  # the largest images take 850 MB each while they are decoded
@@ -38,17 +105,17 @@ class ImageItem:
     name: str
     role: Role
     sha256: str
-    facts: Facts
+    facts: ImageFacts
     metadata: Mapping[str, str]
     mask: str | None
 
 
 @dataclass(frozen=True)
-class Read:
+class ImageBatch:
     """The images that were kept, what was not and why, and what a person should know."""
 
     items: tuple[ImageItem, ...]
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[SkippedFile, ...]
     notes: tuple[str, ...]
 
 
@@ -62,14 +129,14 @@ class _File(NamedTuple):
 class _Done:  # of one job: an item with its files, or only reasons
     item: ImageItem | None
     files: tuple[_File, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[SkippedFile, ...] = ()
     odd_mask: str | None = None
 
 
 @dataclass
 class _Results:
     items: list[ImageItem] = field(default_factory=list)
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[SkippedFile] = field(default_factory=list)
     odd_masks: list[str] = field(default_factory=list)
 
     def add(self, done: _Done) -> None:
@@ -82,19 +149,19 @@ class _Results:
 
 
 def read_images(
-    gathered: Gathered,
+    gathered: GatheredFiles,
     layout: Layout,
     role: Role | None,
     keep: Keep,
     progress: Progress = silent,
     workers: int | None = None,
-) -> Read:
+) -> ImageBatch:
     """Decode all images and hand each file to ``keep(sha256, bytes, thumbnail)``.
 
     ``role`` goes before what the layout says. ``keep`` is called from the caller's thread, once
     per file that is good, with no thumbnail for masks; what it raises ends the reading.
     """
-    jobs, roleless = jobs_of(gathered, layout, role)
+    jobs, roleless = list_jobs(gathered, layout, role)
     results = _Results(skipped=[*gathered.skipped, *roleless])
     workers = workers or min(_MOST_WORKERS, os.cpu_count() or 1)
     with closing(_in_order(jobs, workers, progress)) as outcomes:
@@ -103,13 +170,13 @@ def read_images(
                 keep(*file)
             results.add(done)
     facts = {item.name: item.facts for item in results.items}
-    told = (*overruled(jobs, layout), *notes_on(facts, results.odd_masks))
+    told = (*find_overruled(jobs, layout), *summarise_notes(facts, results.odd_masks))
     notes = (*gathered.notes, *layout.notes, *told)
-    return Read(tuple(results.items), tuple(results.skipped), notes)
+    return ImageBatch(tuple(results.items), tuple(results.skipped), notes)
 
 
 def _in_order(
-    jobs: Sequence[Job], workers: int, progress: Progress
+    jobs: Sequence[ImageJob], workers: int, progress: Progress
 ) -> Generator[_Done, None, None]:
     """The outcomes in the order of the jobs, with only a few of them in memory."""
     waiting: deque[Future[_Done]] = deque()
@@ -120,13 +187,13 @@ def _in_order(
                 waiting.append(pool.submit(_work, jobs[number + len(waiting)]))
             step = f"image {number + 1:,} of {len(jobs):,}"
             progress(number / len(jobs), step)
-            yield _awaited(waiting.popleft(), number / len(jobs), step, progress)
+            yield _await_done(waiting.popleft(), number / len(jobs), step, progress)
         progress(1.0, f"{len(jobs):,} images")
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _awaited(future: Future[_Done], share: float, step: str, progress: Progress) -> _Done:
+def _await_done(future: Future[_Done], share: float, step: str, progress: Progress) -> _Done:
     while True:
         try:
             return future.result(_PATIENCE)
@@ -134,14 +201,14 @@ def _awaited(future: Future[_Done], share: float, step: str, progress: Progress)
             progress(share, step)
 
 
-def _work(job: Job) -> _Done:
+def _work(job: ImageJob) -> _Done:
     name = job.member.name
     try:
         data = job.member.read()
         picture = decode(data, name)
         image = _file(data, thumbnail(picture.rgb))
     except DataError as error:
-        return _Done(None, skipped=(Skipped(name, reason_of(error, name)),))
+        return _Done(None, skipped=(SkippedFile(name, error.reason),))
     mask, skipped, odd = _mask(job.mask, picture.rgb.size)
     kept = mask.sha256 if mask else None
     item = ImageItem(name, job.role, image.sha256, picture.facts, job.metadata, kept)
@@ -149,8 +216,8 @@ def _work(job: Job) -> _Done:
 
 
 def _mask(
-    member: Member | None, size: tuple[int, int]
-) -> tuple[_File | None, tuple[Skipped, ...], bool]:
+    member: ImageMember | None, size: tuple[int, int]
+) -> tuple[_File | None, tuple[SkippedFile, ...], bool]:
     """The mask's file, why it is not used, and whether its size is not the image's."""
     if member is None:
         return None, (), False
@@ -158,7 +225,7 @@ def _mask(
         data = member.read()
         mask = rgb_of(data, member.name)
     except DataError as error:
-        return None, (Skipped(member.name, reason_of(error, member.name)),), False
+        return None, (SkippedFile(member.name, error.reason),), False
     return _file(data, None), (), mask.size != size
 
 

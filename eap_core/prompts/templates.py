@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from eap_core.errors import DataError, SettingsError, printable, shown
-from eap_core.writers import neutral, original
+from eap_core.base.errors import DataError, SettingsError, escape_controls, quote
+from eap_core.base.files import neutralise, restore_text
 
 PLACE: Final = "{}"
 MOST_PAIRS, LONGEST_TEXT, LONGEST_NAME = 500, 200, 80
@@ -36,53 +36,66 @@ class Template(NamedTuple):
         return self.normal.replace(PLACE, name), self.anomalous.replace(PLACE, name)
 
 
-def object_name(text: str) -> str:
+def check_object_name(text: str) -> str:
     """The name on one line, whatever signs it holds."""
     name = " ".join(text.split())
     if not name:
-        raise SettingsError("the object has no name — say what the images show, such as bottle")
+        raise SettingsError(
+            "the object has no name",
+            advice="say what the images show, such as bottle",
+        )
     if len(name) > LONGEST_NAME:
         raise SettingsError(
-            f"the object's name {shown(name)} has {len(name):,} characters — {LONGEST_NAME} are "
-            "allowed"
+            f"the object's name {quote(name)} has {len(name):,} characters",
+            advice=f"{LONGEST_NAME} are allowed",
         )
     if _sign_in(name):
         raise SettingsError(
-            f"the object's name {shown(name)} holds {_sign_in(name)} — {_OF_MODELS}"
+            f"the object's name {quote(name)} holds {_sign_in(name)}",
+            advice=_OF_MODELS,
         )
-    if printable(name) != name:
-        raise SettingsError(f"the object's name {shown(name)} holds invisible signs — remove them")
+    if escape_controls(name) != name:
+        raise SettingsError(
+            f"the object's name {quote(name)} holds invisible signs",
+            advice="remove them",
+        )
     return name
 
 
 def read_templates(data: bytes, source: str) -> tuple[Template, ...]:
     """The pairs of a CSV with the columns normal and anomalous; every bad line is named."""
     if len(data) > MOST_BYTES:
-        raise DataError(f"{shown(source)} has more than {MOST_BYTES:,} bytes — leave some out")
+        raise DataError(
+            f"{quote(source)} has more than {MOST_BYTES:,} bytes",
+            advice="leave some out",
+        )
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise DataError(f"{shown(source)} is not in UTF-8 — save it as CSV UTF-8") from None
+        raise DataError(f"{quote(source)} is not in UTF-8", advice="save it as CSV UTF-8") from None
     numbers, rows = [], []
     try:
         for number, row in _rows(text, source):
             numbers.append(number)
             rows.append(row)
     except csv.Error as error:
-        raise DataError(f"{shown(source)} is no CSV that can be read ({error})") from None
-    return checked(rows, f"in {shown(source)}", [f"line {number}" for number in numbers])
+        raise DataError(f"{quote(source)} is no CSV that can be read ({error})") from None
+    return check_templates(rows, f"in {quote(source)}", [f"line {number}" for number in numbers])
 
 
-def checked(
+def check_templates(
     rows: Iterable[Sequence[str]], where: str = "of the table", places: Sequence[str] | None = None
 ) -> tuple[Template, ...]:
     """The rows as templates; those that cannot be used are named by their places, and why."""
     given = [tuple(" ".join(cell.split()) for cell in row) for row in rows]
     named = places or [f"row {i + 1}" for i in range(len(given))]
     if not given:
-        raise DataError(f"there is no pair {where} — at least one is needed")
+        raise DataError(f"there is no pair {where}", advice="at least one is needed")
     if len(given) > MOST_PAIRS:
-        raise DataError(f"there are {len(given):,} pairs {where} — {MOST_PAIRS} are allowed")
+        raise DataError(
+            f"there are {len(given):,} pairs {where}",
+            advice=f"{MOST_PAIRS} are allowed",
+        )
     first: dict[tuple[str, ...], str] = {}
     faults = []
     for row, place in zip(given, named, strict=True):
@@ -93,7 +106,10 @@ def checked(
     if faults:
         more = len(faults) - _MOST_FAULTS
         told = "; ".join(faults[:_MOST_FAULTS]) + (f"; and {more:,} more" if more > 0 else "")
-        raise DataError(f"pairs {where} cannot be used: {told} — mend or remove them")
+        raise DataError(
+            f"pairs {where} cannot be used: {told}",
+            advice="mend or remove them",
+        )
     return tuple(Template(normal, anomalous) for normal, anomalous in given)
 
 
@@ -102,7 +118,7 @@ def templates_csv(templates: Iterable[Template]) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(_COLUMNS)
-    writer.writerows([neutral(text) for text in template] for template in templates)
+    writer.writerows([neutralise(text) for text in template] for template in templates)
     return stream.getvalue()
 
 
@@ -114,19 +130,22 @@ def _rows(text: str, source: str) -> Iterator[tuple[int, tuple[str, ...]]]:
     names = [name.strip().casefold() for name in next(lines, [])]
     if not any(names):
         raise DataError(
-            f"{shown(source)} is empty, or its first line is — it must name the two columns "
-            "normal,anomalous"
+            f"{quote(source)} is empty, or its first line is",
+            advice="it must name the two columns normal,anomalous",
         )
     if sorted(names) != sorted(_COLUMNS):
         raise DataError(
-            f"the first line of {shown(source)} is {shown(header.strip())} — it must name the two "
-            "columns normal,anomalous"
+            f"the first line of {quote(source)} is {quote(header.strip())}",
+            advice="it must name the two columns normal,anomalous",
         )
     order = [names.index(name) for name in _COLUMNS]
     for cells in lines:
         if any(cell.strip() for cell in cells):
             wide = len(cells) != len(names)
-            yield lines.line_num, tuple(cells) if wide else tuple(original(cells[i]) for i in order)
+            yield (
+                lines.line_num,
+                tuple(cells) if wide else tuple(restore_text(cells[i]) for i in order),
+            )
 
 
 def _fault(row: Sequence[str]) -> str | None:
@@ -137,9 +156,9 @@ def _fault(row: Sequence[str]) -> str | None:
     if any(each):
         return each[0] or each[1]
     if row[0] == row[1]:
-        return f"has the same text twice: {shown(row[0])}"
+        return f"has the same text twice: {quote(row[0])}"
     if not any(PLACE in text for text in row):
-        return f"has no {PLACE} where the object's name goes: {shown(row[0])}"
+        return f"has no {PLACE} where the object's name goes: {quote(row[0])}"
     return None
 
 
@@ -153,12 +172,12 @@ def _text_fault(column: str, text: str) -> str | None:
         return f"has no {column} text"
     if len(text) > LONGEST_TEXT:
         return f"has {len(text):,} characters in {column}, {LONGEST_TEXT} are allowed"
-    if printable(text) != text:
-        return f"has invisible signs in {column}: {shown(text)}"
+    if escape_controls(text) != text:
+        return f"has invisible signs in {column}: {quote(text)}"
     if _sign_in(text):
         return f"has {_sign_in(text)} in {column}, {_OF_MODELS}"
     if text.count(PLACE) > 1:
-        return f"has {PLACE} more than once in {column}: {shown(text)}"
+        return f"has {PLACE} more than once in {column}: {quote(text)}"
     return None
 
 

@@ -5,32 +5,42 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from eap_core.errors import DataError
-from eap_core.readers.file import File
-from eap_core.readers.reading import Reading
-from eap_core.readers.signature import accepted_kind
-from eap_core.table import Table
+from eap_core.base.errors import DataError
+from eap_core.base.table import Table
+from eap_core.readers.files import Reading, TableFile, check_kind
 
 __all__ = ["Reading", "read_table"]
 AS_FOUND = Reading()
 
 
-def read_table(path: Path, reading: Reading = AS_FOUND, *, name: str | None = None) -> Table:
+def read_table(path: str | Path, reading: Reading = AS_FOUND, *, name: str | None = None) -> Table:
     """The rows of a CSV, Parquet, NPZ or NPY file.
 
     ``name`` is what the person calls the file where it is stored under another name: its ending
     says what is accepted, and messages and made ids use it.
+
+    >>> import tempfile, eap_core as eap
+    >>> path = Path(tempfile.mkdtemp()) / "parts.csv"
+    >>> _ = path.write_text("id,length,width,label\\na,1.5,2,0\\nb,1.25,3,0\\nc,9.75,4,1\\n")
+    >>> table = eap.read_table(path)
+    >>> table.columns, table.labels.tolist()
+    (('length', 'width'), [0, 0, 1])
     """
-    file = File(path, name or path.name)
-    kind = accepted_kind(file)
+    path = Path(path)
+    file = TableFile(path, name or path.name)
+    kind = check_kind(file)
     try:
         table = _read(file, kind, reading)
     except OSError as error:
         raise DataError(
-            f"{file.source} cannot be read — {error.strerror or error} — check the file"
+            f"{file.source} cannot be read — {error.strerror or error}",
+            advice="check the file",
         ) from None
     except MemoryError:
-        raise DataError(f"{file.source} needs more memory than there is — split the file") from None
+        raise DataError(
+            f"{file.source} needs more memory than there is",
+            advice="split the file",
+        ) from None
     unused = reading.without_meaning(kind)
     if not unused:
         return table
@@ -38,16 +48,16 @@ def read_table(path: Path, reading: Reading = AS_FOUND, *, name: str | None = No
     return replace(table, notes=(*table.notes, note))
 
 
-def _read(file: File, kind: str, reading: Reading) -> Table:
+def _read(file: TableFile, kind: str, reading: Reading) -> Table:
     # Imported when needed: pyarrow takes longer to import than most tables to read.
     if kind in (".npz", ".npy"):
-        from eap_core.readers.numpy_file import read_numpy
+        from eap_core.readers.numpy import read_numpy
 
         return read_numpy(file, reading)
     if kind == ".parquet":
         from eap_core.readers.parquet import read_parquet
 
         return read_parquet(file, reading)
-    from eap_core.readers.csv_text import read_text
+    from eap_core.readers.csv import read_text
 
     return read_text(file, reading)

@@ -8,39 +8,49 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from eap_core.errors import DataError, shown
-from eap_core.readers.assemble import table_from
-from eap_core.readers.columns import is_metadata
-from eap_core.readers.contents import Contents, row_places
-from eap_core.readers.file import File
-from eap_core.readers.limits import MAX_TEXT, excess
-from eap_core.readers.names import check_names
-from eap_core.readers.number_text import first_true
-from eap_core.readers.reading import Reading
-from eap_core.readers.remarks import Remarks
-from eap_core.readers.typed import check_text, convert_typed, is_numeric, is_text
-from eap_core.table import Table
+from eap_core.base.errors import DataError, quote
+from eap_core.base.table import Table
+from eap_core.readers.columns import (
+    check_names,
+    check_text,
+    convert_typed,
+    is_metadata,
+    is_numeric,
+    is_text,
+    table_from,
+)
+from eap_core.readers.files import (
+    MAX_TEXT,
+    RawColumns,
+    Reading,
+    ReadNotes,
+    TableFile,
+    explain_excess,
+    row_places,
+)
+from eap_core.readers.numbers import first_true
 
 _SHOWN = 5
 # Everything pyarrow raises for a damaged file; a name that is no UTF-8 is a ValueError.
 _DAMAGED = (pa.ArrowException, OSError, ValueError, OverflowError)
 
 
-def read_parquet(file: File, reading: Reading) -> Table:
+def read_parquet(file: TableFile, reading: Reading) -> Table:
     """Check what the footer says, then read the columns that can be used."""
-    remarks = Remarks(file.source)
+    remarks = ReadNotes(file.source)
     try:
         columns = _columns(file.path, reading, remarks)
     except DataError:
         raise
     except _DAMAGED:
         raise DataError(
-            f"{remarks.source} is a damaged or incomplete Parquet file — export it again"
+            f"{remarks.source} is a damaged or incomplete Parquet file",
+            advice="export it again",
         ) from None
-    return table_from(Contents(file.stem, columns, row_places, remarks), reading, convert_typed)
+    return table_from(RawColumns(file.stem, columns, row_places, remarks), reading, convert_typed)
 
 
-def _columns(path: Path, reading: Reading, remarks: Remarks) -> dict[str, pa.ChunkedArray]:
+def _columns(path: Path, reading: Reading, remarks: ReadNotes) -> dict[str, pa.ChunkedArray]:
     with pq.ParquetFile(path) as file:
         schema, footer = file.schema_arrow, file.metadata
     _check_size(footer, len(schema), remarks)
@@ -56,11 +66,14 @@ def _columns(path: Path, reading: Reading, remarks: Remarks) -> dict[str, pa.Chu
     return {name: _usable(name, table.column(name), remarks) for name in wanted}
 
 
-def _check_size(footer: pq.FileMetaData, width: int, remarks: Remarks) -> None:
+def _check_size(footer: pq.FileMetaData, width: int, remarks: ReadNotes) -> None:
     if not footer.num_rows:
-        raise DataError(f"{remarks.source} has no rows — export it again with its rows")
-    if too_much := excess(footer.num_rows, width):
-        raise DataError(f"{remarks.source} has {too_much} — split the file")
+        raise DataError(
+            f"{remarks.source} has no rows",
+            advice="export it again with its rows",
+        )
+    if too_much := explain_excess(footer.num_rows, width):
+        raise DataError(f"{remarks.source} has {too_much}", advice="split the file")
 
 
 def _is_accepted(field: pa.Field, reading: Reading) -> bool:
@@ -69,17 +82,21 @@ def _is_accepted(field: pa.Field, reading: Reading) -> bool:
     return bool(is_numeric(kind) or is_text(kind) or (travels and pa.types.is_temporal(kind)))
 
 
-def _refusal(odd: list[pa.Field], table: pa.Table, reading: Reading, remarks: Remarks) -> DataError:
+def _refusal(
+    odd: list[pa.Field], table: pa.Table, reading: Reading, remarks: ReadNotes
+) -> DataError:
     """One error for all columns of other types and for what is missing beside them."""
-    found = [f"column {shown(field.name)} is of the type {shown(str(field.type))}" for field in odd]
+    found = [f"column {quote(field.name)} is of the type {quote(str(field.type))}" for field in odd]
     for name, column in zip(table.column_names, table.columns, strict=True):
         if column.null_count and name not in reading.exclude:
             [place] = row_places([first_true(pc.is_null(column)) or 0])
-            found.append(f"column {shown(name)} has a missing value in {place}")
+            found.append(f"column {quote(name)} has a missing value in {place}")
     more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
     return DataError(
-        f"{remarks.source}: {'; '.join(found[:_SHOWN])}{more} — numbers, true/false and text are "
-        "accepted: convert or remove these columns (times can also be excluded)"
+        f"{'; '.join(found[:_SHOWN])}{more}",
+        where=remarks.source,
+        advice="numbers, true/false and text are accepted: convert or remove these columns (times "
+        "can also be excluded)",
     )
 
 
@@ -100,13 +117,14 @@ def _read(file: pq.ParquetFile, wanted: list[str], rows: int) -> pa.Table:
     return pa.Table.from_batches(batches)
 
 
-def _usable(name: str, column: pa.ChunkedArray, remarks: Remarks) -> pa.ChunkedArray:
+def _usable(name: str, column: pa.ChunkedArray, remarks: ReadNotes) -> pa.ChunkedArray:
     """Text and numbers without dictionaries, times as text."""
     kind = _value_type(column.type)
     if is_text(kind) and _bytes_of(column) > MAX_TEXT:
         raise DataError(
-            f"{remarks.source}: the text in column {shown(name)} has more than {MAX_TEXT:,} "
-            "bytes — remove the column"
+            f"the text in column {quote(name)} has more than {MAX_TEXT:,} bytes",
+            where=remarks.source,
+            advice="remove the column",
         )
     if is_text(kind) or pa.types.is_temporal(kind):
         column = pc.cast(column, pa.string())

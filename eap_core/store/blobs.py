@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import re
-import secrets
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,12 +13,12 @@ from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
-from eap_core.errors import DataError, shown
-from eap_core.store.failures import told_of_disk
+from eap_core.base.errors import DataError, quote
+from eap_core.base.files import PARTIAL, make_partial, sync_folder, whole_file
+from eap_core.store.errors import explain_disk_errors
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 _CHUNK = 2**20
-_PARTIAL = ".partial-"
 _DAY = 86_400
 
 
@@ -36,7 +34,7 @@ class Blobs:
 
     def put_file(self, path: Path) -> str:
         """Store a copy of a file, read in pieces."""
-        with told_of_disk(), path.open("rb") as file:
+        with explain_disk_errors(), path.open("rb") as file:
             return self._put(pieces(file))
 
     def put_pieces(self, parts: Iterable[bytes], expected: str) -> None:
@@ -45,7 +43,7 @@ class Blobs:
 
     def put_thumbnail(self, sha256: str, data: bytes) -> None:
         """Store the thumbnail of an original; not forced to the disk, since it can be remade."""
-        with told_of_disk(), whole_file(self.thumbnail_path(sha256), durable=False) as file:
+        with explain_disk_errors(), whole_file(self.thumbnail_path(sha256), durable=False) as file:
             file.write(data)
 
     def path(self, sha256: str) -> Path:
@@ -74,29 +72,29 @@ class Blobs:
 
     def remove(self, sha256: str) -> None:
         """Delete an original and its thumbnail; whoever calls knows that nobody uses it."""
-        with told_of_disk("not removed"):
+        with explain_disk_errors("not removed"):
             self.path(sha256).unlink(missing_ok=True)
             self.thumbnail_path(sha256).unlink(missing_ok=True)
 
     def sweep(self) -> None:
         """Delete what uploads that broke off left more than a day ago."""
-        for partial in (self.folder / "incoming").glob(f"{_PARTIAL}*"):
+        for partial in (self.folder / "incoming").glob(f"{PARTIAL}*"):
             with suppress(OSError):  # another process may be faster, and nobody needs it
                 if time.time() - partial.stat().st_mtime > _DAY:
                     partial.unlink()
 
     def _put(self, parts: Iterable[bytes], expected: str | None = None) -> str:
         incoming = self.folder / "incoming"
-        with told_of_disk():
+        with explain_disk_errors():
             incoming.mkdir(parents=True, exist_ok=True)
-            partial = _empty_file(incoming)
+            partial = make_partial(incoming)
             try:
                 with partial.open("wb") as file:
-                    digest = _written(file, parts)
+                    digest = _write_parts(file, parts)
                 if expected is not None and digest != expected:
                     raise DataError(
-                        f"a file's content does not match its hash {expected[:12]}… — it was "
-                        "altered after it was stored"
+                        f"a file's content does not match its hash {expected[:12]}…",
+                        advice="it was altered after it was stored",
                     )
                 _move(partial, self.path(digest))
             finally:
@@ -105,7 +103,10 @@ class Blobs:
 
     def _place(self, kind: str, sha256: str) -> Path:
         if not is_hash(sha256):
-            raise DataError(f"{shown(sha256)} is no SHA-256 — 64 hexadecimal digits are needed")
+            raise DataError(
+                f"{quote(sha256)} is no SHA-256",
+                advice="64 hexadecimal digits are needed",
+            )
         return self.folder / kind / sha256[:2] / sha256
 
     @contextmanager
@@ -114,15 +115,16 @@ class Blobs:
             file = self.path(sha256).open("rb")
         except FileNotFoundError:
             raise DataError(
-                f"the stored file {sha256[:12]}… is missing — restore a backup or upload it again"
+                f"the stored file {sha256[:12]}… is missing",
+                advice="restore a backup or upload it again",
             ) from None
         with file:
             yield file
 
     def _altered(self, sha256: str) -> DataError:
         return DataError(
-            f"the stored file {sha256[:12]}… was altered on the disk — restore a backup or upload "
-            "it again"
+            f"the stored file {sha256[:12]}… was altered on the disk",
+            advice="restore a backup or upload it again",
         )
 
 
@@ -136,45 +138,7 @@ def pieces(file: BinaryIO) -> Iterator[bytes]:
         yield part
 
 
-@contextmanager
-def whole_file(target: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
-    """A file that appears under its name only when everything was written."""
-    if target.is_dir():  # said before the work, not after
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = _empty_file(target.parent)
-    try:
-        with partial.open("w+b") as file:
-            yield file
-            file.flush()
-            if durable:
-                os.fsync(file.fileno())
-        partial.replace(target)
-        if durable:
-            sync_folder(target.parent)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def sync_folder(folder: Path) -> None:
-    """Force the names in a folder to the disk, where the system can."""
-    if os.name == "nt":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _empty_file(folder: Path) -> Path:
-    """Made by open, not by mkstemp, so that it gets the rights that the user's umask leaves."""
-    path = folder / f"{_PARTIAL}{secrets.token_hex(8)}"
-    path.touch(exist_ok=False)
-    return path
-
-
-def _written(file: BinaryIO, parts: Iterable[bytes]) -> str:
+def _write_parts(file: BinaryIO, parts: Iterable[bytes]) -> str:
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)

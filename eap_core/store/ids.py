@@ -1,8 +1,4 @@
-"""Ids of many rows at once: UUIDs of version 7, which begin with the time.
-
-Rows that come together get neighbouring ids, so a database appends to its index instead of writing
-all over it: random ids made adding 100,000 items take about twice as long.
-"""
+"""Texts that a database must hold exactly, and ids that it can append quickly."""
 
 from __future__ import annotations
 
@@ -12,6 +8,39 @@ import secrets
 import time
 from collections.abc import Iterable
 from uuid import UUID
+
+from eap_core.base.errors import DataError, quote
+
+
+def check_text(text: str, what: str, *, most: int, least: int = 0) -> str:
+    """The text itself, if its length is allowed and both databases can keep every character."""
+    if len(text) < least:
+        raise DataError(f"{what} is empty", advice=f"give at least {least} character")
+    if len(text) > most:
+        raise DataError(
+            f"{what} has {len(text):,} characters",
+            advice=f"at most {most:,} are kept",
+        )
+    if "\0" in text or not _encodable(text):
+        raise DataError(
+            f"{what} {quote(text)} holds a character that is no text",
+            advice="remove it",
+        )
+    return text
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+# Ids of many rows at once: UUIDs of version 7, which begin with the time.
+#
+# Rows that come together get neighbouring ids, so a database appends to its index instead of
+# writing all over it: random ids made adding 100,000 items take about twice as long.
 
 _COUNTER_BITS = 62
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

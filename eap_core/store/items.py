@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Text, func, select, type_coerce
 
-from eap_core.errors import DataError, listed, shown
-from eap_core.progress import Progress, silent
-from eap_core.roles import ROLES, Role
-from eap_core.store.ids import new_ids
-from eap_core.store.projects import hold
+from eap_core.base.errors import DataError, list_names, quote
+from eap_core.base.files import pause_gc
+from eap_core.base.progress import Progress, silent
+from eap_core.base.table import ROLES, Role
+from eap_core.store.ids import check_text, new_ids
+from eap_core.store.projects import lock_project
 from eap_core.store.schema import items, now, uploads
 from eap_core.store.store import Store
-from eap_core.store.texts import checked_text
 
 _ROWS_AT_ONCE = 5_000
 _LONGEST_NAME = 1_000
@@ -88,7 +89,7 @@ def add_upload(
     _check(upload, new)
     row = {"id": new_ids(1)[0], "project": project, "added": now(), **vars(upload)}
     with store.writing() as connection:
-        hold(connection, project)
+        lock_project(connection, project)
         _refuse_taken(connection, project, new)
         connection.execute(uploads.insert().values(row))
         for start in range(0, len(new), _ROWS_AT_ONCE):
@@ -147,7 +148,7 @@ def items_of(
 def remove_upload(store: Store, project: str, upload: str) -> int:
     """Take the items of an upload out of the project; rows, files and decisions are kept."""
     with store.writing() as connection:
-        hold(connection, project)
+        lock_project(connection, project)
         _refuse_unknown(connection, project, upload)
         gone = now()
         connection.execute(uploads.update().filter_by(id=upload).values(removed_at=gone))
@@ -158,7 +159,7 @@ def remove_upload(store: Store, project: str, upload: str) -> int:
 def restore_upload(store: Store, project: str, upload: str) -> int:
     """Bring the removed items of an upload back, with the decisions on them."""
     with store.writing() as connection:
-        hold(connection, project)
+        lock_project(connection, project)
         _refuse_unknown(connection, project, upload)
         away = (items.c.upload == upload) & items.c.removed_at.is_not(None)
         names = connection.execute(select(items.c.role, items.c.name).where(away))
@@ -173,11 +174,14 @@ def _rows(project: str, upload: str, new: Sequence[NewItem]) -> Iterator[dict[st
 
 
 def _check(upload: NewUpload, new: Sequence[NewItem]) -> None:
-    checked_text(upload.name, "the name of the upload", most=_LONGEST_NAME, least=1)
+    check_text(upload.name, "the name of the upload", most=_LONGEST_NAME, least=1)
     for item in new:
-        checked_text(item.name, "the name of an item", most=_LONGEST_NAME, least=1)
+        check_text(item.name, "the name of an item", most=_LONGEST_NAME, least=1)
         if item.role not in ROLES:
-            raise DataError(f"{shown(item.role)} is no role — choose one of {', '.join(ROLES)}")
+            raise DataError(
+                f"{quote(item.role)} is no role",
+                advice=f"choose one of {', '.join(ROLES)}",
+            )
     counts = Counter((item.role, item.name) for item in new)
     _refuse_doubles([name for (_, name), count in counts.items() if count > 1], upload.name)
 
@@ -193,8 +197,8 @@ def _refuse_taken(connection: Connection, project: str, new: Sequence[NewItem]) 
 def _refuse_doubles(names: list[str], where: str) -> None:
     if names:
         raise DataError(
-            f"{listed(names)} is there twice ({shown(where)}) — within a role every name must be "
-            "different"
+            f"{list_names(names)} is there twice ({quote(where)})",
+            advice="within a role every name must be different",
         )
 
 
@@ -202,10 +206,32 @@ def _refuse_missing_files(store: Store, upload: NewUpload, new: Sequence[NewItem
     named = {upload.sha256, *(item.sha256 for item in new), *(item.mask for item in new)}
     if not all(store.blobs.has(sha256) for sha256 in named if sha256 is not None):
         raise DataError(
-            f"a file of {shown(upload.name)} is not in the store any more — upload it again"
+            f"a file of {quote(upload.name)} is not in the store any more",
+            advice="upload it again",
         )
 
 
 def _refuse_unknown(connection: Connection, project: str, upload: str) -> None:
     if not connection.execute(select(uploads).filter_by(id=upload, project=project)).first():
-        raise DataError(f"the project has no upload {shown(upload)} — choose one from its list")
+        raise DataError(
+            f"the project has no upload {quote(upload)}",
+            advice="choose one from its list",
+        )
+
+
+# Names and metadata of a role's items, without the rest of each row: a tenth of the time.
+
+
+def names_of(store: Store, project: str, role: Role) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """The name and the metadata of each item that is not removed, by its id."""
+    written = type_coerce(items.c.metadata, Text)  # as it is kept: JSON
+    query = select(items.c.id, items.c.name, written).where(
+        items.c.project == project, items.c.role == role, items.c.removed_at.is_(None)
+    )
+    with pause_gc(), store.reading() as connection:
+        rows = connection.execute(query).all()
+        # One text is parsed much faster than thousands.
+        known = json.loads(f"[{','.join(text for _, _, text in rows)}]")
+        return {
+            item: (name, metadata) for (item, name, _), metadata in zip(rows, known, strict=True)
+        }

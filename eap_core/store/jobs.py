@@ -10,17 +10,16 @@ import os
 import socket
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal
 from uuid import uuid4
 
-from sqlalchemy import CursorResult, select
+from sqlalchemy import CursorResult, RowMapping, select
 
-from eap_core.errors import DataError, shown
-from eap_core.store.connect import BUSY_SECONDS
+from eap_core.base.errors import DataError, EapError, error_from_text, error_text, quote
 from eap_core.store.schema import jobs, now
-from eap_core.store.store import Store
+from eap_core.store.store import BUSY_SECONDS, Store
 
 Status = Literal["waiting", "running", "finished", "failed", "cancelled"]
 DEAD_AFTER = 2 * BUSY_SECONDS  # a beat that waits for another writer is no death
@@ -36,7 +35,7 @@ class Job:
     status: Status
     share: float
     step: str
-    error: str | None
+    failure: EapError | None = field(compare=False)
     result: Any
     created: datetime
     started: datetime | None
@@ -46,6 +45,18 @@ class Job:
     host: str | None
     cancel_requested: bool
     token: str | None = None
+
+    @property
+    def error(self) -> str | None:
+        """What went wrong, in a sentence."""
+        return None if self.failure is None else str(self.failure)
+
+
+def job_of(row: RowMapping) -> Job:
+    """A job from its row, whose text of an error holds the fields."""
+    values: dict[str, Any] = dict(row)
+    text = values.pop("error")
+    return Job(**values, failure=None if text is None else error_from_text(text))
 
 
 def create(
@@ -58,7 +69,8 @@ def create(
         None, moment, None, None, None, False,
     )  # fmt: skip
     with store.writing() as connection:
-        connection.execute(jobs.insert().values(**vars(job)))
+        row = {name: value for name, value in vars(job).items() if name != "failure"}
+        connection.execute(jobs.insert().values(**row))
     return job
 
 
@@ -66,17 +78,17 @@ def by_id(store: Store, job: str) -> Job:
     with store.reading() as connection:
         row = connection.execute(select(jobs).filter_by(id=job)).mappings().first()
     if row is None:
-        raise DataError(f"there is no job {shown(job)} — reload the page")
-    return Job(**row)
+        raise DataError(f"there is no job {quote(job)}", advice="look again", code="stale")
+    return job_of(row)
 
 
-def recent(store: Store, project: str | None = None, most: int = 50) -> list[Job]:
+def recent_jobs(store: Store, project: str | None = None, most: int = 50) -> list[Job]:
     """The latest jobs, of one project or of all."""
     query = select(jobs).order_by(jobs.c.created.desc(), jobs.c.id).limit(most)
     if project is not None:
         query = query.where(jobs.c.project == project)
     with store.reading() as connection:
-        return [Job(**row) for row in connection.execute(query).mappings()]
+        return [job_of(row) for row in connection.execute(query).mappings()]
 
 
 def start(store: Store, job: str, pid: int | None = None) -> str | None:
@@ -98,7 +110,7 @@ def beat(store: Store, job: str, token: str, share: float, step: str) -> bool:
     """Say how far the work is; True when it should stop. Call it about once a second, not more:
     each beat is a commit."""
     said = {"heartbeat": now(), "share": share, "step": step}
-    if not _change(store, _held(job, token), said):
+    if not _change(store, _held_by(job, token), said):
         return True  # taken away from this worker
     return by_id(store, job).cancel_requested
 
@@ -106,7 +118,7 @@ def beat(store: Store, job: str, token: str, share: float, step: str) -> bool:
 def holds(store: Store, job: str, token: str) -> bool:
     """Whether the worker with this token still has the job."""
     with store.reading() as connection:
-        found = connection.execute(select(jobs.c.id).filter_by(**_held(job, token)))
+        found = connection.execute(select(jobs.c.id).filter_by(**_held_by(job, token)))
         return found.first() is not None
 
 
@@ -115,11 +127,12 @@ def finish(store: Store, job: str, token: str, result: Any = None) -> bool:
     return _end(store, job, token, {"status": "finished", "share": 1.0, "result": result})
 
 
-def fail(store: Store, job: str, token: str, error: str) -> bool:
-    return _end(store, job, token, {"status": "failed", "error": error})
+def fail(store: Store, job: str, token: str, error: EapError) -> bool:
+    """Keep the fields of the error, from which a page and the command line make their words."""
+    return _end(store, job, token, {"status": "failed", "error": error_text(error)})
 
 
-def cancelled(store: Store, job: str, token: str) -> bool:
+def end_cancelled(store: Store, job: str, token: str) -> bool:
     """The worker has stopped, as was asked."""
     return _end(store, job, token, {"status": "cancelled"})
 
@@ -131,12 +144,12 @@ def cancel(store: Store, job: str) -> None:
         _change(store, {"id": job, "status": "running"}, {"cancel_requested": True})
 
 
-def dead(store: Store, at: datetime | None = None, after: float = DEAD_AFTER) -> list[Job]:
+def list_dead(store: Store, at: datetime | None = None, after: float = DEAD_AFTER) -> list[Job]:
     """Jobs that nobody works on any more, oldest first."""
     query = select(jobs).where(jobs.c.status.in_(("waiting", "running")))
     query = query.order_by(jobs.c.created, jobs.c.id)
     with store.reading() as connection:
-        found = [Job(**row) for row in connection.execute(query).mappings()]
+        found = [job_of(row) for row in connection.execute(query).mappings()]
     return [job for job in found if is_dead(job, at or now(), after)]
 
 
@@ -170,12 +183,12 @@ def requeue(store: Store, job: Job) -> bool:
     return _change(store, seen, afresh)
 
 
-def _held(job: str, token: str) -> dict[str, str]:
+def _held_by(job: str, token: str) -> dict[str, str]:
     return {"id": job, "status": "running", "token": token}
 
 
 def _end(store: Store, job: str, token: str, values: dict[str, Any]) -> bool:
-    return _change(store, _held(job, token), values | {"finished_at": now()})
+    return _change(store, _held_by(job, token), values | {"finished_at": now()})
 
 
 def _change(store: Store, expected: Mapping[str, Any], values: Mapping[str, Any]) -> bool:

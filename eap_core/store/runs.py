@@ -11,14 +11,15 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, RowMapping, Select, select
 
-from eap_core.errors import DataError, shown
-from eap_core.store.jobs import Job, is_dead
-from eap_core.store.projects import hold
+from eap_core.base.errors import DataError, quote
+from eap_core.store.jobs import Job, is_dead, job_of
+from eap_core.store.projects import lock_project
 from eap_core.store.schema import jobs, now, projects, runs, scores
 from eap_core.store.store import Store
 
 if TYPE_CHECKING:
-    from eap_core.table import Floats
+    from eap_core.base.table import Floats
+
 
 Status = Literal["running", "finished", "failed", "cancelled", "not finished"]
 _LISTED = [column for column in runs.c if column.name != "candidates"]
@@ -41,7 +42,7 @@ class Run:
     error: str | None
 
 
-def portable(settings: Mapping[str, Any]) -> dict[str, Any]:
+def make_portable(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Without where on this machine a model's weights lie: elsewhere that is of no use, and from
     elsewhere nobody should say which files are read here."""
     weights = settings.get("weights")
@@ -75,7 +76,7 @@ def start(
         None,
     )
     with store.writing() as connection:
-        hold(connection, project)
+        lock_project(connection, project)
         if token is not None:
             run = replace(run, job=_job_of(connection, token))
             # The same job, started again: its earlier run will never end.
@@ -97,17 +98,18 @@ def add_scores(store: Store, run: str, name: str, values: Floats) -> None:
 
     data = np.ascontiguousarray(values, dtype="<f8")
     with store.writing() as connection:
-        held = _held(connection, run, "running", "finished")
+        held = _lock_run(connection, run, "running", "finished")
         count = len(held["candidates"])
         if data.shape != (count,):
             raise DataError(
-                f"{shown(name)} has {data.size:,} scores for {count:,} candidates — one each is "
-                "needed"
+                f"{quote(name)} has {data.size:,} scores for {count:,} candidates",
+                advice="one each is needed",
             )
         known = scores.select().filter_by(run=run, name=name)
         if held["status"] == "finished" and connection.execute(known).first():
             raise DataError(
-                f"the finished run has {shown(name)} already — start a new run to have it anew"
+                f"the finished run has {quote(name)} already",
+                advice="start a new run to have it anew",
             )
         connection.execute(scores.delete().filter_by(run=run, name=name))
         connection.execute(scores.insert().values(run=run, name=name, values=data.tobytes()))
@@ -117,7 +119,7 @@ def finish(store: Store, run: str, findings: Sequence[Mapping[str, Any]] = ()) -
     """Complete a run and make it the project's current one, both or neither."""
     done = {"status": "finished", "finished_at": now(), "findings": list(findings)}
     with store.writing() as connection:
-        project = _held(connection, run)["project"]
+        project = _lock_run(connection, run)["project"]
         connection.execute(runs.update().filter_by(id=run).values(done))
         connection.execute(projects.update().filter_by(id=project).values(current_run=run))
 
@@ -125,7 +127,7 @@ def finish(store: Store, run: str, findings: Sequence[Mapping[str, Any]] = ()) -
 def make_current(store: Store, run: str) -> None:
     """Let a project show this finished run of its own again."""
     with store.writing() as connection:
-        project = _held(connection, run, "finished")["project"]
+        project = _lock_run(connection, run, "finished")["project"]
         connection.execute(projects.update().filter_by(id=project).values(current_run=run))
 
 
@@ -134,7 +136,7 @@ def replace_finding(
 ) -> None:
     """Let a finished run say this, or nothing any more, under a code."""
     with store.writing() as connection:
-        found = _held(connection, run, "finished")["findings"]
+        found = _lock_run(connection, run, "finished")["findings"]
         others = [each for each in found if each["code"] != code]
         said = [*others, *([] if finding is None else [dict(finding)])]
         if said != found:
@@ -153,11 +155,11 @@ def cancel(store: Store, run: str) -> None:
 def runs_of(store: Store, project: str, at: datetime | None = None) -> list[Run]:
     """The runs of a project, latest first."""
     query = select(*_LISTED).where(runs.c.project == project)
-    return _found(store, query.order_by(runs.c.created.desc(), runs.c.id), at or now())
+    return _find_runs(store, query.order_by(runs.c.created.desc(), runs.c.id), at or now())
 
 
 def by_id(store: Store, run: str, at: datetime | None = None) -> Run:
-    found = _found(store, select(*_LISTED).where(runs.c.id == run), at or now())
+    found = _find_runs(store, select(*_LISTED).where(runs.c.id == run), at or now())
     if not found:
         raise _unknown(run)
     return found[0]
@@ -182,7 +184,7 @@ def score_names(store: Store, run: str) -> tuple[str, ...]:
 def finished_by(store: Store, token: str) -> Run | None:
     """The run that the job with this worker has finished already, before it was started again."""
     query = select(*_LISTED).join(jobs, jobs.c.id == runs.c.job).where(jobs.c.token == token)
-    found = _found(store, query.where(runs.c.status == "finished"), now())
+    found = _find_runs(store, query.where(runs.c.status == "finished"), now())
     return found[0] if found else None
 
 
@@ -199,7 +201,7 @@ def scores_of(store: Store, run: str) -> dict[str, Floats]:
 
 def _end(store: Store, run: str, status: Status, error: str | None) -> None:
     with store.writing() as connection:
-        _held(connection, run)
+        _lock_run(connection, run)
         ended = {"status": status, "error": error, "finished_at": now()}
         connection.execute(runs.update().filter_by(id=run).values(ended))
 
@@ -209,31 +211,34 @@ def _job_of(connection: Connection, token: str) -> str:
     query = select(jobs.c.id).filter_by(token=token, status="running").with_for_update()
     found = connection.execute(query).first()
     if found is None:
-        raise DataError("another worker has taken over this job — wait for that one")
+        raise DataError(
+            "another worker has taken over this job",
+            advice="wait for that one",
+        )
     return str(found.id)
 
 
-def _held(connection: Connection, run: str, *statuses: Status) -> RowMapping:
+def _lock_run(connection: Connection, run: str, *statuses: Status) -> RowMapping:
     """Lock the project of a run that is running, or as ``statuses`` say, and look at the run."""
     query = select(runs).where(runs.c.id == run)
     row = connection.execute(query).mappings().first()
     if row is None:
         raise _unknown(run)
-    hold(connection, row["project"])
+    lock_project(connection, row["project"])
     row = connection.execute(query).mappings().one()  # again: it may have ended before the lock
     if row["status"] not in (statuses or ("running",)):
         if row["status"] == "running":
-            raise DataError("the run has not ended yet — wait for it")
-        raise DataError(f"the run has ended ({row['status']}) — start a new one")
+            raise DataError("the run has not ended yet", advice="wait for it")
+        raise DataError(f"the run has ended ({row['status']})", advice="start a new one")
     return row
 
 
-def _found(store: Store, query: Select[Any], at: datetime) -> list[Run]:
+def _find_runs(store: Store, query: Select[Any], at: datetime) -> list[Run]:
     with store.reading() as connection:
         found = [Run(**row) for row in connection.execute(query).mappings()]
         named = [run.job for run in found if run.job and run.status == "running"]
         rows = connection.execute(select(jobs).where(jobs.c.id.in_(named))).mappings()
-        alive = {row["id"] for row in rows if _works(Job(**row), at)}
+        alive = {row["id"] for row in rows if _works(job_of(row), at)}
     return [
         replace(run, status="not finished")
         if run.status == "running" and run.job not in alive
@@ -247,4 +252,4 @@ def _works(job: Job, at: datetime) -> bool:
 
 
 def _unknown(run: str) -> DataError:
-    return DataError(f"there is no run {shown(run)} — choose one from the list")
+    return DataError(f"there is no run {quote(run)}", advice="choose one from the list")

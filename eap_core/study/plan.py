@@ -9,20 +9,26 @@ from pathlib import Path
 import numpy as np
 import sklearn
 
-from eap_core.embed.cache import key_of
-from eap_core.errors import DataError, EapError, shown
+from eap_core.base.cache import key_of
+from eap_core.base.errors import DataError, EapError, quote
+from eap_core.base.progress import Progress, equal_parts, silent
 from eap_core.evaluators import EVALUATORS
-from eap_core.progress import Progress, equal_parts, silent
-from eap_core.settings import AUTHORS
-from eap_core.study.cell import Cell
-from eap_core.study.datasets import FEWEST_IN_TABLES, DataSet, chosen, find, fingerprint
-from eap_core.study.image_rows import with_rows
+from eap_core.scoring.settings import AUTHORS
+from eap_core.study.data import (
+    FEWEST_IN_TABLES,
+    DataSet,
+    choose_datasets,
+    find_datasets,
+    fingerprint,
+    with_rows,
+)
+from eap_core.study.run import Cell
 
 _FORM = "1"  # counted up whenever the same plan comes to mean other figures
 
 
 @dataclass(frozen=True)
-class Plan:
+class StudyPlan:
     """``datasets`` are studied, ``pool`` are all that may lend rows."""
 
     datasets: tuple[DataSet, ...]
@@ -51,7 +57,7 @@ class Plan:
         )
 
 
-def plan_of(
+def plan_study(
     folder: Path,
     features: Path,
     names: Sequence[str],
@@ -60,27 +66,29 @@ def plan_of(
     points: int,
     label: str | None = None,
     progress: Progress = silent,
-) -> Plan:
+) -> StudyPlan:
     """The study of a folder's data sets, or of those of these names.
 
     Images become rows in the folder ``features`` first. A data set that cannot be read stays in, so
     that its cells say why, but lends no rows.
     """
-    found = find(folder, label)
-    chosen(found, names)  # a wrong name is said before the work
+    found = find_datasets(folder, label)
+    choose_datasets(found, names)  # a wrong name is said before the work
     made = [
         with_rows(one, features, step) if one.is_folder else one
         for one, step in zip(found, equal_parts(progress, len(found)), strict=True)
     ]
     anomalies = {one: _anomalies(one) for one in made}
-    wanted, notes = (chosen(made, names), ()) if names else _large_enough(anomalies)
+    wanted, notes = (choose_datasets(made, names), ()) if names else _large_enough(anomalies)
     if not wanted:
         raise DataError(
-            f"{shown(folder.name)} holds only tables with fewer than {FEWEST_IN_TABLES} anomalies, "
-            "which the paper leaves out — name data sets with --datasets to study them all the same"
+            f"{quote(folder.name)} holds only tables with fewer than {FEWEST_IN_TABLES} "
+            "anomalies, which the paper leaves out",
+            advice="name data sets to study them all the same",
+            code="datasets-small",
         )
     pool = tuple(one for one, count in anomalies.items() if count is not None)
-    return Plan(tuple(wanted), pool, seeds, tuple(evaluators), points, notes)
+    return StudyPlan(tuple(wanted), pool, seeds, tuple(evaluators), points, notes)
 
 
 def _large_enough(
@@ -96,8 +104,8 @@ def _large_enough(
         return list(anomalies), ()
     note = (
         f"{len(small)} tables with fewer than {FEWEST_IN_TABLES} anomalies are not studied, as in "
-        f"the paper, but lend rows: {', '.join(one.name for one in small)} — name them with "
-        "--datasets to have them in"
+        f"the paper, but lend rows: {', '.join(one.name for one in small)} — name them to "
+        "have them in"
     )
     return [one for one in anomalies if one not in small], (note,)
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Error, expect, sync_playwright
 
-from eap_core.store.opening import open_store
-from eap_core.store.store import Store
+from eap_core.store.store import Store, open_store
 from tests.browser.app_server import AppServer
 from tests.browser.scored import scored_table
 from tests.browser.tabs import WAIT

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.tabs import fits, tab
-from tests.eap_core.projects.conftest import archive, picture, table_text
+from tests.eap_core.project.conftest import archive, picture, table_text
 
 HELP = {
     "Normals": "Good examples",

@@ -10,17 +10,17 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
 
-from eap_core.projects.given import Given
-from eap_core.projects.intake import take
-from eap_core.projects.plan import Plan
-from eap_core.projects.scored import score_project
+from eap_core.project.files import InputFile
+from eap_core.project.intake import take
+from eap_core.project.plan import Plan
+from eap_core.project.run import score_project
 from eap_core.store import projects
-from eap_core.store.decisions import log
+from eap_core.store.decisions import read_log
 from eap_core.store.store import Store
 from tests.browser.app_server import AppServer
 from tests.browser.scored import CANDIDATES, states
 from tests.browser.tabs import at_rest, fits, tab
-from tests.eap_core.projects.conftest import archive, picture
+from tests.eap_core.project.conftest import archive, picture
 
 HOSTILE = '<img src=x onerror="alert(1)">'
 
@@ -109,7 +109,7 @@ def test_what_is_drawn_around_is_shown_rejected_and_taken_back_in_one_step(
     found = states(behind, project)
     assert sorted(found) == sorted(around)
     assert {(state.verdict, state.reason) for state in found.values()} == {("reject", "too_subtle")}
-    assert len({row.batch for row in log(behind, project)}) == 1
+    assert len({row.batch for row in read_log(behind, project)}) == 1
     expect(page.locator(".badge.rejected")).to_have_count(len(around))
     page.get_by_role("button", name="Undo").click()
     said(page, f"reviewed 0 of {CANDIDATES}")
@@ -146,7 +146,7 @@ def test_everything_in_the_gallery_is_done_with_keys(
         page.keyboard.press(key)
     expect(page.locator('[aria-selected="true"]')).to_have_count(3)
     said(page, f"3 picked of {CANDIDATES}")
-    assert log(behind, project) == []
+    assert read_log(behind, project) == []
     page.keyboard.press("x")
     said(page, f"reviewed 3 of {CANDIDATES}")
     expect(page.locator('[aria-selected="true"]')).to_have_count(0)
@@ -192,10 +192,10 @@ def test_a_full_disk_is_said_and_what_was_decided_is_saved_when_there_is_room(
         page.keyboard.press("x")
         said(page, "not saved")
         expect(page.locator(".badge.saving")).to_have_count(2)
-        assert log(behind, project) == []
+        assert read_log(behind, project) == []
     said(page, f"reviewed 2 of {CANDIDATES}")
     expect(page.get_by_text("not saved")).to_have_count(0)
-    assert [row.verdict for row in log(behind, project)] == ["accept", "reject"]
+    assert [row.verdict for row in read_log(behind, project)] == ["accept", "reject"]
 
 
 def test_what_is_picked_after_the_key_is_not_decided(
@@ -217,7 +217,7 @@ def test_what_is_picked_after_the_key_is_not_decided(
         said(page, f"1 picked of {CANDIDATES}")
     said(page, f"reviewed 2 of {CANDIDATES}")
     assert sorted(states(behind, project)) == sorted(meant)
-    assert len({row.batch for row in log(behind, project)}) == 1
+    assert len({row.batch for row in read_log(behind, project)}) == 1
     said(page, f"1 picked of {CANDIDATES}")
 
 
@@ -252,7 +252,7 @@ def test_what_was_not_saved_is_sent_on_the_next_visit_in_the_name_of_who_decided
         expect(cards(page).first).to_be_visible()
         page.wait_for_timeout(1500)  # time enough to send what must not be sent
         said(page, f"reviewed {reviewed} of {CANDIDATES}")
-    assert [row.reviewer for row in log(behind, project)] == ["Ada"]
+    assert [row.reviewer for row in read_log(behind, project)] == ["Ada"]
     page.wait_for_function("Object.keys(localStorage).every((k) => !k.includes('gallery'))")
 
 
@@ -269,7 +269,7 @@ def test_a_renamed_reviewer_does_not_sign_what_was_decided_before(
         page.get_by_role("button", name="Use this name").click()
         expect(page.get_by_role("button", name="You: Bo")).to_be_visible()
     said(page, f"reviewed 1 of {CANDIDATES}")
-    assert [row.reviewer for row in log(behind, project)] == ["Ada"]
+    assert [row.reviewer for row in read_log(behind, project)] == ["Ada"]
 
 
 def test_a_double_click_opens_one_and_then_another(
@@ -294,7 +294,7 @@ def test_hostile_names_are_shown_as_text(
     made = projects.create(behind, f"images {time.monotonic_ns()}", "images").id
     members = {f"good/{i}.png": picture(i) for i in range(8)}
     members |= {f"generated/{HOSTILE}/{i} {HOSTILE}.png": picture(20 + i) for i in range(3)}
-    take(behind, made, [Given.at(archive(tmp_path / "all.zip", members))])
+    take(behind, made, [InputFile.at(archive(tmp_path / "all.zip", members))])
     score_project(behind, made, Plan())
     page = tab(browser)
     dialogs: list[str] = []

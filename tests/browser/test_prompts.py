@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect
 
-from eap_core.store.opening import open_store
+from eap_core.store.store import open_store
 from tests.browser.app_server import AppServer
 from tests.browser.tabs import at_rest, fits, tab
-from tests.eap_core.clip import tiny
-from tests.eap_core.prompts.pictures import scored_project
+from tests.eap_core.features import tiny_clip
+from tests.eap_core.project.prompt_pictures import scored_project
 
 MODEL = "ViT-S-32-alt"  # the smallest that open_clip knows by itself: a worker is another process
 PHONE = {"width": 390, "height": 844}
@@ -34,7 +34,7 @@ def folder() -> Iterator[Path]:
 def weights(folder: Path) -> Path:
     from safetensors.torch import save_file
 
-    save_file(tiny.state(MODEL), folder / "model.safetensors")
+    save_file(tiny_clip.state(MODEL), folder / "model.safetensors")
     return folder / "model.safetensors"
 
 

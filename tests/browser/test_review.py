@@ -9,19 +9,19 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from eap_core.projects.given import Given
-from eap_core.projects.intake import take
-from eap_core.projects.plan import Plan
-from eap_core.projects.scored import score_project
-from eap_core.review import Decision, undoing
+from eap_core.project.files import InputFile
+from eap_core.project.intake import take
+from eap_core.project.plan import Plan
+from eap_core.project.run import score_project
+from eap_core.review.log import Decision, make_undo
 from eap_core.store import projects
-from eap_core.store.decisions import append, log
+from eap_core.store.decisions import append, read_log
 from eap_core.store.items import items_of
 from eap_core.store.store import Store
 from tests.browser.app_server import AppServer
 from tests.browser.scored import CANDIDATES, states
 from tests.browser.tabs import fits, tab
-from tests.eap_core.projects.conftest import archive, picture
+from tests.eap_core.project.conftest import archive, picture
 
 
 def opened(browser: Browser, server: str, project: str, who: str = "Ada", more: str = "") -> Page:
@@ -79,7 +79,7 @@ def test_a_key_is_heard_once_however_often_the_page_was_drawn(
         page.evaluate("document.dispatchEvent(new KeyboardEvent('keydown', {key: 'a'}))")
         expect(place(page)).to_have_text(f"{i + 2} of {CANDIDATES}")
         all_saved(page)
-    assert len(log(behind, project)) == 6
+    assert len(read_log(behind, project)) == 6
 
 
 def test_reason_note_flag_and_undo_are_saved_as_they_were_meant(
@@ -143,12 +143,12 @@ def test_a_batch_that_was_taken_back_elsewhere_does_not_hold_up_what_follows(
     batch = [Decision(str(uuid4()), one.id, "reject", "Ada", batch="b") for one in items[:3]]
     append(behind, project, batch)
     page = opened(browser, server, project)
-    append(behind, project, undoing(batch, "Ada", 3))
+    append(behind, project, make_undo(batch, "Ada", 3))
     page.keyboard.press("z")
     expect(page.locator(".stage .notices")).to_contain_text("taken back already")
     page.keyboard.press("a")
     all_saved(page)
-    assert [row.verdict for row in log(behind, project)][6:] == ["accept"]
+    assert [row.verdict for row in read_log(behind, project)][6:] == ["accept"]
 
 
 def test_what_one_reviewer_has_not_saved_is_never_signed_by_another(
@@ -164,10 +164,10 @@ def test_what_one_reviewer_has_not_saved_is_never_signed_by_another(
         expect(page.get_by_text("You: Fay")).to_be_visible()
         page.keyboard.press("Escape")
     page.wait_for_timeout(5_000)  # longer than it takes to try again
-    assert log(behind, project) == []
+    assert read_log(behind, project) == []
     page.goto(f"{running.address}/review?project={project}&reviewer=Eve")
     all_saved(page)
-    assert [(row.reviewer, row.verdict) for row in log(behind, project)] == [("Eve", "accept")]
+    assert [(row.reviewer, row.verdict) for row in read_log(behind, project)] == [("Eve", "accept")]
 
 
 def test_the_name_is_remembered_by_the_browser(browser: Browser, server: str, project: str) -> None:
@@ -186,7 +186,7 @@ def test_a_link_without_a_name_in_it_gets_one(
     page = opened(browser, server, project, blank)
     page.keyboard.press("a")
     all_saved(page)
-    assert log(behind, project)[0].reviewer.startswith("Reviewer ")
+    assert read_log(behind, project)[0].reviewer.startswith("Reviewer ")
 
 
 def test_keys_do_nothing_while_text_is_written_or_when_they_are_switched_off(
@@ -201,11 +201,11 @@ def test_keys_do_nothing_while_text_is_written_or_when_they_are_switched_off(
     page.get_by_role("button", name="Keys").click()
     page.locator(".stage").click(position={"x": 2, "y": 2})
     assert place(page).inner_text() == f"1 of {CANDIDATES}"
-    assert log(behind, project) == []
+    assert read_log(behind, project) == []
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
     page.keyboard.press("a")
-    assert log(behind, project) == []
+    assert read_log(behind, project) == []
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
 
@@ -222,7 +222,7 @@ def test_the_second_of_two_reviewers_is_told_what_the_first_decided(
     told = two.locator(".stage .notices")
     expect(told).to_contain_text("Ada accepted it at")
     expect(told).to_contain_text("Both are kept")
-    assert [row.verdict for row in log(behind, project)] == ["accept", "reject"]
+    assert [row.verdict for row in read_log(behind, project)] == ["accept", "reject"]
     assert states(behind, project)[item].conflicts
     two.get_by_role("button", name="Understood").click()
     expect(told).to_be_empty()
@@ -255,7 +255,7 @@ def test_a_phone_has_everything_within_reach_of_a_thumb(
     box = accept.bounding_box()
     assert box is not None
     assert box["height"] >= 44
-    assert len(log(behind, project)) == 1
+    assert len(read_log(behind, project)) == 1
 
 
 def test_a_full_disk_is_said_and_nothing_is_lost_when_there_is_room_again(
@@ -266,9 +266,9 @@ def test_a_full_disk_is_said_and_nothing_is_lost_when_there_is_room_again(
         for _ in range(3):
             page.keyboard.press("a")
         expect(saved(page)).to_contain_text("not saved: the disk")
-        assert log(behind, project) == []
+        assert read_log(behind, project) == []
     all_saved(page)
-    assert [row.verdict for row in log(behind, project)] == ["accept"] * 3
+    assert [row.verdict for row in read_log(behind, project)] == ["accept"] * 3
 
 
 def test_a_server_killed_in_the_midst_of_keys_loses_nothing_and_the_page_goes_on(
@@ -283,7 +283,7 @@ def test_a_server_killed_in_the_midst_of_keys_loses_nothing_and_the_page_goes_on
         if i == 11:
             running.kill()
     assert saved(page).inner_text() != ""
-    acknowledged = len(log(behind, project))
+    acknowledged = len(read_log(behind, project))
     running.start()
     all_saved(page)
     found = states(behind, project)
@@ -291,7 +291,7 @@ def test_a_server_killed_in_the_midst_of_keys_loses_nothing_and_the_page_goes_on
     assert [found[one].verdict for one in names] == ["accept"] * 24
     page.keyboard.press("x")
     all_saved(page)
-    assert len(log(behind, project)) == 25
+    assert len(read_log(behind, project)) == 25
 
 
 def test_what_was_not_saved_when_the_page_closed_is_saved_when_it_opens(
@@ -306,7 +306,7 @@ def test_what_was_not_saved_when_the_page_closed_is_saved_when_it_opens(
     again = page.context.new_page()
     page.close()
     running.start()
-    assert log(behind, project) == []
+    assert read_log(behind, project) == []
     again.goto(f"{running.address}/review?project={project}&reviewer=Ada")
     all_saved(again)
     assert states(behind, project)[item].verdict == "reject"
@@ -318,7 +318,7 @@ def test_pictures_are_shown_compared_and_zoomed_in_step(
     members = {f"good/{i}.png": picture(i) for i in range(9)}
     members |= {f"generated/g/{i}.png": picture(20 + i) for i in range(3)}
     made = projects.create(behind, "parts", "images").id
-    take(behind, made, [Given.at(archive(tmp_path / "all.zip", members))], None)
+    take(behind, made, [InputFile.at(archive(tmp_path / "all.zip", members))], None)
     score_project(behind, made, Plan(features="fast"))
     page = opened(browser, server, made)
     image = page.get_by_role("img", name="Candidate generated/g")

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from eap_core.review import fold
+from eap_core.review.log import fold
 from eap_core.store import projects
-from eap_core.store.decisions import log
+from eap_core.store.decisions import read_log
 from eap_core.store.items import items_of
-from eap_core.store.opening import open_store
+from eap_core.store.store import open_store
 from tests.browser.app_server import ROOT, AppServer
 from tests.browser.tabs import at_rest, fits, tab
 from tests.browser.test_first_minutes import add, create
 from tests.browser.test_map import draw_around, said
-from tests.eap_core.projects.conftest import table_text
+from tests.eap_core.project.conftest import table_text
 
 CANDIDATES = 60
 NAME = "=Line 3 <b>"
@@ -102,7 +102,7 @@ def test_from_files_to_a_curated_table_that_equals_the_command_lines(
     store = open_store(running.home)
     project = projects.find(store, NAME).id
     known = {item.id: item.name for item in items_of(store, project)}
-    states = fold(log(store, project))
+    states = fold(read_log(store, project))
     found = {known[item]: state.verdict for item, state in states.items() if state.decided}
     store.close()
     assert found == wanted

@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, expect
 
-from eap_core.study.report import report
+from eap_core.study.report import write_report
 from tests.eap_core.study.made_up import made_up
 
 
@@ -17,7 +17,9 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("study") / "report.html"
     sets = {"tables": ["<b>bold</b>", "x" * 120, "wbc"], "images": ["bottle"]}
     made = made_up(sets, seeds=2)
-    path.write_text(report(made, {"Command": "y" * 400, "Failed": ["z" * 400]}), encoding="utf-8")
+    path.write_text(
+        write_report(made, {"Command": "y" * 400, "Failed": ["z" * 400]}), encoding="utf-8"
+    )
     return path
 
 

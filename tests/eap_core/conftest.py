@@ -1,4 +1,4 @@
-"""A store of its own for each test; worker processes find it by the environment."""
+"""A store of its own for each test, which worker processes find by the environment; real rows."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from eap_core.store.opening import open_store
-from eap_core.store.store import Store
+from eap_core.store.store import Store, open_store
+from tests.eap_core.study.sklearn_sets import write_sets
 
 
 @pytest.fixture
@@ -18,3 +18,9 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     opened = open_store()
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="session")
+def sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of small real data sets, which no test changes."""
+    return write_sets(tmp_path_factory.mktemp("sets"))

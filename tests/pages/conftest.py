@@ -12,11 +12,10 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from eap_core.projects.demos import NAMES, make_demo
+from eap_core.project.demos import NAMES, make_demo
 from eap_core.store import projects
-from eap_core.store.opening import open_store
 from eap_core.store.projects import Project
-from eap_core.store.store import Store
+from eap_core.store.store import Store, open_store
 
 APP = str(Path(__file__).parents[2] / "app.py")
 

@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from eap_core.projects.given import Given
-from eap_core.projects.intake import take
-from eap_core.projects.plan import Plan
-from eap_core.projects.scored import complete_run, score_project
-from eap_core.readers import Reading
-from eap_core.review import Decision
-from eap_core.settings import Settings
+from eap_core.project.files import InputFile
+from eap_core.project.intake import take
+from eap_core.project.plan import Plan
+from eap_core.project.run import complete_run, score_project
+from eap_core.readers.files import Reading
+from eap_core.review.log import Decision
+from eap_core.scoring.settings import Settings
 from eap_core.store import projects, runs
 from eap_core.store.decisions import append
 from eap_core.store.items import items_of, remove_upload, uploads_of
 from eap_core.store.projects import Project
 from eap_core.store.store import Store
-from tests.eap_core.projects.conftest import table_text
+from tests.eap_core.project.conftest import table_text
 from tests.pages.conftest import until, visit
 
 SOME = ("rarity", "random", "p_x")
@@ -118,7 +118,7 @@ def test_a_column_of_the_data_says_which_are_good(store: Store, tmp_path: Path) 
     ):
         path = tmp_path / f"{role}-{rows}.csv"
         path.write_text(table_text(rows, rows, shift, **good))
-        take(store, project.id, [Given.at(path)], role, Reading(metadata=("good",)))  # type: ignore[arg-type]
+        take(store, project.id, [InputFile.at(path)], role, Reading(metadata=("good",)))  # type: ignore[arg-type]
     score_project(store, project.id, Plan(("eap", "rarity"), Settings(subsets=0)))
     app = visit("pages/compare.py", project.id)
     assert not app.exception

@@ -6,13 +6,13 @@ import pytest
 import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
-from eap_core.projects.given import Given
-from eap_core.projects.intake import take
+from eap_core.project.files import InputFile
+from eap_core.project.intake import take
 from eap_core.store import projects
 from eap_core.store.items import items_of
 from eap_core.store.projects import Project
 from eap_core.store.store import Store
-from tests.eap_core.projects.conftest import archive, picture, table_text
+from tests.eap_core.project.conftest import archive, picture, table_text
 from tests.pages.conftest import until, visit
 
 
@@ -36,7 +36,7 @@ def test_an_empty_store_offers_the_demos_and_a_new_project(store: Store) -> None
     labels = [b.label for b in app.button]
     assert any(label == "Try machined parts" for label in labels)
     assert "Create" in labels
-    assert not projects.in_bin(store)
+    assert not projects.list_bin(store)
 
 
 def test_a_project_is_made_filled_checked_and_scored(store: Store) -> None:
@@ -130,7 +130,7 @@ def test_images_report_what_could_not_be_used(store: Store, tmp_path: object) ->
     members = {f"normal/{i}.png": picture(i) for i in range(8)}
     members |= {"generated/g/c.png": picture(3), "generated/g/bad.png": b"no image"}
     path = archive(tmp_path / "all.zip", members)  # type: ignore[operator]
-    take(store, project.id, [Given.at(path)])
+    take(store, project.id, [InputFile.at(path)])
     app = visit(project=project.id)
     until(app, lambda a: any(b.label == "Score the candidates" for b in a.button))
     said = " ".join(w.value for w in app.warning)

@@ -12,12 +12,12 @@ from starlette.testclient import TestClient
 
 from eap_core.store.projects import Project
 from tests.pages.conftest import links, visit
-from ui import downloads
+from ui import files
 
 
 @pytest.fixture
 def client() -> TestClient:
-    return TestClient(Starlette(routes=downloads.routes()))
+    return TestClient(Starlette(routes=files.download_routes()))
 
 
 @pytest.mark.parametrize(

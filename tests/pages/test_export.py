@@ -16,10 +16,10 @@ from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
 
 from eap_core.cli import app as commands
-from eap_core.export.bundle import Bundle, bundles_of
-from eap_core.export.selection import Settled
-from eap_core.projects.results import run_frame
-from eap_core.review import Decision, Verdict
+from eap_core.export.bundle import Bundle, list_bundles
+from eap_core.export.request import SettledItem
+from eap_core.project.results import run_frame
+from eap_core.review.log import Decision, Verdict
 from eap_core.store import projects
 from eap_core.store.decisions import append
 from eap_core.store.items import NewUpload, add_upload
@@ -27,7 +27,7 @@ from eap_core.store.projects import Project
 from eap_core.store.store import Store
 from tests.eap_core.export.conftest import image_items, scored
 from tests.pages.conftest import links, until, visit
-from ui import downloads, export_chart
+from ui import export, files
 
 PAGE = "pages/export.py"
 
@@ -56,11 +56,11 @@ def shown(app: AppTest) -> str:
 
 def made_on(app: AppTest, store: Store, project: Project) -> Bundle:
     """Make a bundle by the button, and wait for it as a person would."""
-    before = {each.name for each in bundles_of(store, project.id)}
+    before = {each.name for each in list_bundles(store, project.id)}
     app.button(key="export.make").click().run()
     assert not app.exception
     until(app, lambda page: any("The bundle is ready" in each.value for each in page.success))
-    (new,) = [each for each in bundles_of(store, project.id) if each.name not in before]
+    (new,) = [each for each in list_bundles(store, project.id) if each.name not in before]
     return new
 
 
@@ -87,7 +87,7 @@ def test_nothing_decided_offers_review_and_rule(store: Store, pictures: Project)
     assert "3 accepted synthetic images, in the training data" in shown(app)  # 20 % of 14
     app.slider(key="export.top").set_value(50).run()
     assert "7 accepted synthetic images" in shown(app)
-    assert bundles_of(store, pictures.id) == []
+    assert list_bundles(store, pictures.id) == []
 
 
 def test_reviewers_override_the_rule_and_counts_follow(store: Store, pictures: Project) -> None:
@@ -125,7 +125,7 @@ def test_a_bundle_is_made_listed_and_deleted(store: Store, pictures: Project) ->
     whole, alone = links(app)
     assert whole.startswith("Download everything (ZIP, ")
     assert alone == "Download the table alone"
-    client = TestClient(Starlette(routes=downloads.routes()))
+    client = TestClient(Starlette(routes=files.download_routes()))
     assert client.get(links(app)[whole] or "").content == first.path.read_bytes()
     assert client.get(links(app)[alone] or "").content == first.read_table()
     app.radio(key="export.form").set_value("mvtec").run()
@@ -137,7 +137,7 @@ def test_a_bundle_is_made_listed_and_deleted(store: Store, pictures: Project) ->
     assert list(table["accepted"]) == [3, 3]
     app.button(key="export.delete").click().run()
     assert not app.exception
-    assert [each.name for each in bundles_of(store, pictures.id)] == [first.name]
+    assert [each.name for each in list_bundles(store, pictures.id)] == [first.name]
 
 
 def test_the_page_and_the_command_line_make_the_same_bytes(
@@ -161,16 +161,14 @@ def test_the_page_and_the_command_line_make_the_same_bytes(
 
 
 def test_the_picture_counts_everything_once_and_takes_names_literally() -> None:
-    settled = {f"c{i}": Settled("accepted", "rule") for i in range(30)}
-    settled["x"] = Settled("undecided", "")
+    settled = {f"c{i}": SettledItem("accepted", "rule") for i in range(30)}
+    settled["x"] = SettledItem("undecided", "")
     groups = {item: f"<b>{item}</b>" for item in settled}
-    figure = export_chart.shares(settled, groups)
+    figure = export.shares_chart(settled, groups)
     names = list(figure.data[0].y)
     assert names[0] == "all candidates"
     assert len(names) == 14  # all, the twelve largest, and the others
     assert "others" in names
     assert not any("<" in name for name in names)
     assert sum(bar.x[0] for bar in figure.data) == pytest.approx(100)
-    assert export_chart.in_words(settled).startswith(
-        "Of 31 candidates: 0 accepted by reviewers, 30"
-    )
+    assert export.shares_words(settled).startswith("Of 31 candidates: 0 accepted by reviewers, 30")

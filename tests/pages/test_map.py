@@ -9,15 +9,15 @@ from uuid import uuid4
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from eap_core.errors import DataError
-from eap_core.review import Decision, fold
+from eap_core.base.errors import DataError
+from eap_core.review.log import Decision, fold
 from eap_core.store import projects, runs
-from eap_core.store.decisions import append, log
+from eap_core.store.decisions import append, read_log
 from eap_core.store.items import remove_upload, uploads_of
 from eap_core.store.projects import Project
 from eap_core.store.store import Store
 from tests.pages.conftest import visit
-from ui.gallery_view import View
+from ui.map_selection import View
 
 PAGE = "pages/map.py"
 
@@ -35,7 +35,7 @@ def says(app: AppTest, text: str) -> bool:
 
 
 def verdicts(store: Store, project: str) -> list[str]:
-    return sorted(str(state.verdict) for state in fold(log(store, project)).values())
+    return sorted(str(state.verdict) for state in fold(read_log(store, project)).values())
 
 
 def test_without_scores_it_says_where_to_go(store: Store) -> None:
@@ -89,7 +89,7 @@ def test_the_threshold_accepts_what_is_undecided_and_undo_takes_all_back(
     app.button(key="map.accept_above").click().run()
     assert not app.exception
     assert verdicts(store, demo.id) == ["accept"] * 39 + ["reject"]
-    assert len({row.batch for row in log(store, demo.id)[1:]}) == 1
+    assert len({row.batch for row in read_log(store, demo.id)[1:]}) == 1
     assert says(app, "reviewed 40 of 160 · accepted 39")
     assert app.button(key="map.accept_above").disabled
     app.button(key="map.undo").click().run()
@@ -108,7 +108,7 @@ def test_all_that_match_are_picked_and_rejected_with_a_reason(demo: Project, sto
     assert says(app, f"**{matching} picked**")
     app.menu_button(key="map.reject").click("artefact").run()
     assert not app.exception
-    rows = log(store, demo.id)
+    rows = read_log(store, demo.id)
     assert {(row.verdict, row.reason, row.reviewer) for row in rows} == {
         ("reject", "artefact", "Bo")
     }
@@ -168,10 +168,10 @@ def test_a_project_gone_meanwhile_is_said_and_nothing_is_saved(demo: Project, st
     assert not app.exception
     assert len(app.error) == 1
     projects.from_bin(store, demo.id)
-    assert log(store, demo.id) == []
+    assert read_log(store, demo.id) == []
     app.button(key="map.accept_above").click().run()
     assert not app.error
-    assert len(log(store, demo.id)) == 32
+    assert len(read_log(store, demo.id)) == 32
 
 
 def test_an_older_run_without_insight_offers_to_make_the_map(demo: Project, store: Store) -> None:
@@ -211,7 +211,7 @@ def test_what_somebody_else_decided_meanwhile_is_told_and_both_stay(
     assert not app.exception
     assert len(app.warning) == 1
     assert "1 of them had just been decided otherwise by Ada" in app.warning[0].value
-    assert len(log(store, demo.id)) == 33
+    assert len(read_log(store, demo.id)) == 33
     assert cards(app)["cards"][0]["conflict"]
     app = visit(PAGE, demo.id, stands="Conflicting")
     assert [card["id"] for card in cards(app)["cards"]] == [best]

@@ -12,28 +12,27 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextInput
 
 from eap_core import jobs
-from eap_core.projects.given import Given, Target
-from eap_core.projects.intake import take
-from eap_core.projects.plan import Plan
-from eap_core.projects.prompting import Prompted, keep, prompted
-from eap_core.projects.results import run_frame
-from eap_core.projects.scored import score_project
-from eap_core.projects.state import state_of
-from eap_core.prompts import SHIPPED
-from eap_core.review import Decision
-from eap_core.settings import Settings
+from eap_core.project.files import InputFile, Target
+from eap_core.project.intake import take
+from eap_core.project.plan import Plan
+from eap_core.project.problem import state_of
+from eap_core.project.prompts import PromptViews, keep_views, read_prompts
+from eap_core.project.results import run_frame
+from eap_core.project.run import score_project
+from eap_core.prompts.templates import SHIPPED
+from eap_core.review.log import Decision
+from eap_core.scoring.settings import Settings
 from eap_core.store import decisions, projects
 from eap_core.store import jobs as rows
 from eap_core.store.items import remove_upload, uploads_of
 from eap_core.store.jobs import Job
-from eap_core.store.opening import open_store
 from eap_core.store.projects import Project
-from eap_core.store.store import Store
-from tests.eap_core.projects.conftest import table_text
-from tests.eap_core.prompts.pictures import PLAN, look, scored_project
+from eap_core.store.store import Store, open_store
+from tests.eap_core.project.conftest import table_text
+from tests.eap_core.project.prompt_pictures import PLAN, look, scored_project
 from tests.pages.conftest import links, until, visit
-from ui.clip_form import remembered
-from ui.clip_words import command
+from ui.clip_form import recall_weights
+from ui.text import clip_command
 
 PAGE = "pages/prompts.py"
 
@@ -75,7 +74,7 @@ def field(app: AppTest, label: str) -> TextInput:
 
 
 def started(store: Store, project: Project) -> list[Job]:
-    return [job for job in rows.recent(store, project.id) if job.kind == "prompts"]
+    return [job for job in rows.recent_jobs(store, project.id) if job.kind == "prompts"]
 
 
 def failed(store: Store, project: Project, app: AppTest) -> AppTest:
@@ -95,7 +94,7 @@ def test_a_table_is_told_in_one_sentence(store: Store, tmp_path: Path) -> None:
     roles: tuple[tuple[Target, int], ...] = (("normal", 30), ("anomaly", 3), ("candidate", 6))
     for i, (role, count) in enumerate(roles):
         (tmp_path / f"{role}.csv").write_text(table_text(count, i))
-        take(store, project, [Given.at(tmp_path / f"{role}.csv")], role)
+        take(store, project, [InputFile.at(tmp_path / f"{role}.csv")], role)
     score_project(store, project, Plan(settings=Settings(subsets=2)))
     app = visit(PAGE, project)
     assert not app.exception
@@ -133,7 +132,7 @@ def test_without_weights_it_says_so_and_shows_the_way(store: Store, project: Pro
     )
     fetching, looking = [block.value for block in app.code]
     assert fetching.startswith("hf download timm/ViT-B-16-SigLIP ")
-    assert looking == command(
+    assert looking == clip_command(
         "prompts", "weaves", "--object", 'glass "b{}ttle"', "--model", "ViT-B-16-SigLIP",
         "--weights", "FILE",
     )  # fmt: skip
@@ -251,9 +250,9 @@ def test_mistakes_are_shown_worst_first(store: Store, project: Project) -> None:
     tests = [item for item, role in zip(views.items, views.roles, strict=True)
              if role == "test_anomaly"]  # fmt: skip
     wrong[0, row[tests[1]]], wrong[0, row[tests[2]]] = -0.4, -0.9
-    before = prompted(store, project.id)
+    before = read_prompts(store, project.id)
     assert before is not None
-    keep(store, project.id, replace(before, views=replace(views, differences=wrong)))
+    keep_views(store, project.id, replace(before, views=replace(views, differences=wrong)))
     app = visit(PAGE, project.id)
     assert not app.exception
     assert "2 of the 8 test images, the worst first (missed anomalies: 2, false alarms: 0)" in said(
@@ -273,8 +272,8 @@ def test_a_pair_that_only_guesses_on_the_test_images_is_no_good(
     turned = views.differences.copy()
     tests = np.concatenate([views.at("test_normal"), views.at("test_anomaly")])
     turned[0, tests[:2]], turned[0, tests[-2:]] = 1.0, -1.0
-    kept = Prompted(PLAN, replace(views, differences=turned), state_of(store, project.id), cut=2)
-    keep(store, project.id, kept)
+    kept = PromptViews(PLAN, replace(views, differences=turned), state_of(store, project.id), cut=2)
+    keep_views(store, project.id, kept)
     app = visit(PAGE, project.id)
     assert app.metric[1].value == "25.0 %"
     guesses, cut = app.warning
@@ -318,7 +317,7 @@ def test_another_look_and_further_decisions_are_shown_at_once(
     assert "Accepted in the review" in app.selectbox(key="prompts.by").options
     assert [block.value for block in app.code][:2] == ["weave", "damaged weave"]
     turned = replace(views, differences=views.differences[::-1].copy())
-    keep(store, project.id, Prompted(PLAN, turned, state_of(store, project.id)))
+    keep_views(store, project.id, PromptViews(PLAN, turned, state_of(store, project.id)))
     app.run()
     last = PLAN.templates[-1].filled("weave")
     assert tuple(block.value for block in app.code[:2]) == last
@@ -341,12 +340,12 @@ def test_a_file_that_was_named_before_can_be_left_out(
 ) -> None:
     views = look(store, project)
     plan = replace(PLAN, weights=tmp_path / "w.safetensors")
-    keep(store, project.id, Prompted(plan, views, state_of(store, project.id)))
+    keep_views(store, project.id, PromptViews(plan, views, state_of(store, project.id)))
     app = visit(PAGE, project.id)
     (with_file,) = app.toggle
     assert with_file.label.replace("\\", "") == "With the model file w.safetensors"
     with_file.set_value(False).run()
     app.button(key="prompts.start").click().run()
     assert started(store, project)[0].arguments["weights"] is None
-    assert remembered("w.safetensors") is None  # of another machine: only its name came along
-    assert remembered(str(plan.weights)) == plan.weights
+    assert recall_weights("w.safetensors") is None  # of another machine: only its name came along
+    assert recall_weights(str(plan.weights)) == plan.weights

@@ -8,22 +8,22 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
 
+from eap_core.base.errors import DataError
 from eap_core.cli import app as command_line
-from eap_core.errors import DataError
 from eap_core.health.finding import Finding
-from eap_core.projects.given import Given
-from eap_core.projects.intake import take
-from eap_core.projects.plan import Plan
-from eap_core.projects.scored import score_project
-from eap_core.settings import AUTHORS
+from eap_core.project.files import InputFile
+from eap_core.project.intake import take
+from eap_core.project.plan import Plan
+from eap_core.project.run import score_project
+from eap_core.scoring.settings import AUTHORS
 from eap_core.store import jobs as work
 from eap_core.store import projects, runs
 from eap_core.store.items import remove_upload, uploads_of
 from eap_core.store.projects import Project
 from eap_core.store.store import Store
-from tests.eap_core.projects.conftest import table_text
+from tests.eap_core.project.conftest import table_text
 from tests.pages.conftest import until, visit
-from ui.settings_words import options
+from ui.text import list_options
 
 QUICK = replace(AUTHORS, subsets=0)
 
@@ -46,7 +46,7 @@ def filled(store: Store, tmp_path: object, anomalies: int = 4) -> Project:
     for role, rows, shift in parts:
         path = tmp_path / f"{role}.csv"  # type: ignore[operator]
         path.write_text(table_text(rows, rows, shift))
-        take(store, project.id, [Given.at(path)], role)  # type: ignore[arg-type]
+        take(store, project.id, [InputFile.at(path)], role)  # type: ignore[arg-type]
     return project
 
 
@@ -187,7 +187,7 @@ def test_an_error_while_work_is_under_way_is_one_sentence(
     project = filled(store, tmp_path)
     score_project(store, project.id, Plan(settings=QUICK))
     work.create(store, "complete", {"run": "x", "evaluators": []}, project.id)
-    for module, broken in (("ui.jobs.jobs", "time_left"), ("ui.scoring_form.projects", "by_id")):
+    for module, broken in (("ui.jobs.jobs", "time_left"), ("ui.score_form.projects", "by_id")):
         with monkeypatch.context() as patch:
             patch.setattr(f"{module}.{broken}", fails)
             app = visit("pages/score.py", project.id)
@@ -205,6 +205,6 @@ def test_an_error_while_work_is_under_way_is_one_sentence(
 def test_a_command_that_is_offered_asks_for_the_same(
     store: Store, demo: Project, plan: Plan
 ) -> None:
-    done = CliRunner().invoke(command_line, ["run", demo.name, *options(plan)])
+    done = CliRunner().invoke(command_line, ["run", demo.name, *list_options(plan)])
     assert done.exit_code in (0, 1), done.output  # 1: there are warnings
     assert Plan.from_record(dict(runs.runs_of(store, demo.id)[0].settings)) == plan

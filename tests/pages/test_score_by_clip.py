@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from eap_core.clip.hub import weights_command, words_command
-from eap_core.projects.given import Given
-from eap_core.projects.intake import take
+from eap_core.base.errors import EapError
+from eap_core.features.clip_hub import weights_command, words_command
+from eap_core.project.files import InputFile
+from eap_core.project.intake import take
 from eap_core.store import projects, runs
 from eap_core.store.projects import Project
 from eap_core.store.store import Store
-from tests.eap_core.projects.conftest import archive, picture
+from tests.eap_core.project.conftest import archive, picture
 from tests.pages.conftest import until, visit
-from ui.clip_words import FETCHED_BY, command, on_screen
+from ui.text import clip_command, error_words, find_fetching
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def parts(store: Store, tmp_path: Path) -> Project:
     members = {f"train/good/{i}.png": picture(i) for i in range(9)}
     members |= {f"candidates/{i}.png": picture(50 + i) for i in range(3)}
     project = projects.create(store, "parts; rm *", "images")
-    take(store, project.id, [Given.at(archive(tmp_path / "parts.zip", members))], None)
+    take(store, project.id, [InputFile.at(archive(tmp_path / "parts.zip", members))], None)
     return project
 
 
@@ -48,7 +49,7 @@ def test_the_model_and_the_way_round_are_shown(
     assert field(app, "CLIP model") == ["ViT-B-16-SigLIP"]
     assert not field(app, "Model file")
     (offered,) = [each.value for each in app.code]
-    assert offered == command(
+    assert offered == clip_command(
         "run", "parts; rm *", "--subsets", "0", "--model", "ViT-B-16-SigLIP", "--weights", "FILE"
     )  # fmt: skip
     words = " ".join(each.value for each in app.caption).replace("\\", "")
@@ -92,18 +93,29 @@ def test_without_a_connection_the_run_says_what_it_used(
     assert run.settings["int8"] is True  # what was asked for, should it be scored again
 
 
+_LOST = EapError(
+    "no",
+    advice="run hf download a/b c where there is a connection, and give the weights F",
+    code="weights-lost",
+    facts={"command": "hf download a/b c", "file": "F"},
+)
+
+
 @pytest.mark.parametrize(
     ("core", "page"),
     [
-        ("no — run hf download a/b c where there is a connection, and give --weights F", "no!"),
-        ("no — give a file of weights with --weights FILE", "no — give a file of weights as the "
-         "model file"),
-        ("no model — choose 'a', with --model", "no model — choose 'a', as the CLIP model"),
-        ("no normals — add some first", "no normals — add some first"),
+        (_LOST, "no — !"),
+        (EapError("no", advice="give a file of weights", code="weights-wanted"),
+         "no — give a file of weights as the model file"),
+        (EapError("no model", advice="choose 'a'", code="model-unknown"),
+         "no model — choose 'a', as the CLIP model"),
+        (EapError("no job", advice="look again", code="stale"), "no job — reload the page"),
+        (EapError("no normals", advice="add some first"), "no normals — add some first"),
     ],
 )  # fmt: skip
-def test_a_page_speaks_of_its_fields_where_the_core_speaks_of_options(core: str, page: str) -> None:
-    assert on_screen(core, "!") == page
+def test_a_page_speaks_of_its_fields(core: EapError, page: str) -> None:
+    assert error_words(core, "!") == page
+    assert error_words(_LOST) == "no"
 
 
 @pytest.mark.parametrize(
@@ -117,13 +129,15 @@ def test_a_page_speaks_of_its_fields_where_the_core_speaks_of_options(core: str,
     ],
 )
 def test_a_command_that_nobody_here_wrote_is_not_shown(words: str) -> None:
-    """Findings come with backups, too."""
-    assert not FETCHED_BY.search(f"no — run {words} where there is a connection")
+    """Runs come with backups, too."""
+    error = EapError("no", code="weights-lost", facts={"command": words, "file": "f"})
+    assert find_fetching(error) is None
 
 
 def test_the_commands_of_the_core_are_shown() -> None:
     for said in (weights_command("timm/ViT-B-16-SigLIP/")[0], weights_command("a/b/c.bin")[0],
                  words_command("a/b")):  # fmt: skip
-        found = FETCHED_BY.search(f"no — run {said} where there is a connection, or")
-        assert found is not None
-        assert found[1] == said
+        for code in ("weights-lost", "words-lost"):
+            assert find_fetching(EapError("no", code=code, facts={"command": said})) == said
+    assert find_fetching(EapError("no", facts={"command": "hf download a/b"})) is None
+    assert find_fetching(None) is None

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from eap_core.category import CATEGORIES
-from ui.charts import by_group
-from ui.words import duration, plain
+from eap_core.scoring.posterior import CATEGORIES
+from ui.charts import group_bars
+from ui.text import duration_words, escape_markdown
 
 
 @pytest.mark.parametrize("category", CATEGORIES)
@@ -19,7 +19,7 @@ def test_candidates_of_one_category_alone_are_drawn(category: str) -> None:
             "percentile": [75.0, 25.0],
         }
     )
-    figure = by_group(frame, "generator")
+    figure = group_bars(frame, "generator")
     drawn = [trace for trace in figure.data if len(trace.x)]
     assert [list(trace.y) for trace in drawn] == [[0.0, 1.0]]
     assert list(drawn[0].customdata) == ["a&lt;b&gt;", "b"]
@@ -27,7 +27,7 @@ def test_candidates_of_one_category_alone_are_drawn(category: str) -> None:
 
 
 def test_marks_are_taken_literally() -> None:
-    assert plain("a*b_[c](d) <e> $f$ :g:") == r"a\*b\_\[c\]\(d\) \<e\> \$f\$ \:g\:"
+    assert escape_markdown("a*b_[c](d) <e> $f$ :g:") == r"a\*b\_\[c\]\(d\) \<e\> \$f\$ \:g\:"
 
 
 @pytest.mark.parametrize(
@@ -40,4 +40,4 @@ def test_marks_are_taken_literally() -> None:
     ],
 )
 def test_a_wait_is_said_as_a_person_would(seconds: float, words: str) -> None:
-    assert duration(seconds) == words
+    assert duration_words(seconds) == words

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from eap_core.batches import Outcome
-from eap_core.review import Decision
-from eap_core.selection import Above, Mixture
-from ui.deciding import entries, in_words
-from ui.threshold import sentence
+from eap_core.project.review import Outcome
+from eap_core.review.log import Decision
+from eap_core.review.queue import AboveLine, Mixture
+from ui.batches import batch_words, entries
+from ui.map_pane import threshold_words
 
 
 def test_a_threshold_in_one_sentence() -> None:
-    found = Above(tuple("abc"), tuple("a"), Mixture(2, 1, 0), 1, 0, 2, "defect_type", 4, 6)
-    assert sentence(80, found, twins_known=True) == (
+    found = AboveLine(tuple("abc"), tuple("a"), Mixture(2, 1, 0), 1, 0, 2, "defect_type", 4, 6)
+    assert threshold_words(80, found, twins_known=True) == (
         "Accept from percentile 80: **3** candidates, of which 2 realistic, 1 looks normal, 0 too "
         "far from the data, 1 near-duplicate, 2 already rejected, 0 already accepted; "
         "4 of 6 defect types covered."
     )
-    alone = Above(("a",), (), Mixture(0, 0, 1), 0, 1, 0, None, 0, 0)
-    assert sentence(99.0, alone, twins_known=False) == (
+    alone = AboveLine(("a",), (), Mixture(0, 0, 1), 0, 1, 0, None, 0, 0)
+    assert threshold_words(99.0, alone, twins_known=False) == (
         "Accept from percentile 99: **1** candidate, of which 0 realistic, 0 look normal, 1 too "
         "far from the data, 0 already rejected, 1 already accepted."
     )
@@ -39,9 +39,9 @@ def test_fewer_than_half_realistic_is_doubtful(mixture: Mixture, doubtful: bool)
 
 
 def test_a_batch_says_whose_decisions_it_goes_against() -> None:
-    assert in_words(Outcome("reject", 40), "Ada") == "40 rejected. Undo takes it back."
+    assert batch_words(Outcome("reject", 40), "Ada") == "40 rejected. Undo takes it back."
     before = [Decision(str(i), str(i), "accept", who) for i, who in enumerate(["Bo", "Cy", "Ada"])]
-    assert in_words(Outcome("reject", 1_040, (), tuple(before)), "Ada") == (
+    assert batch_words(Outcome("reject", 1_040, (), tuple(before)), "Ada") == (
         "1,040 rejected, of which 2 had been accepted by others and 1 had been accepted by you. "
         "Undo takes it back."
     )

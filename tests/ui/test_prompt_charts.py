@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.prompt_charts import Line, aucs
-from ui.prompt_words import percent, selection_words
+from ui.prompt_results import PairLine, draw_aucs, percent, selection_words
 
 PAIRS = [
-    Line(("good", "bad"), 0.9, 0.7, bold=True),
-    Line(("fine", "torn"), 0.8, 0.85),
-    Line(("neat", "ripped"), 0.6, 0.55),
+    PairLine(("good", "bad"), 0.9, 0.7, bold=True),
+    PairLine(("fine", "torn"), 0.8, 0.85),
+    PairLine(("neat", "ripped"), 0.6, 0.55),
 ]
 
 
@@ -24,7 +23,7 @@ def labels(figure: go.Figure) -> list[str]:
 
 
 def test_every_row_has_both_marks_at_their_values_the_first_on_top() -> None:
-    figure = aucs(PAIRS)
+    figure = draw_aucs(PAIRS)
     chose, tested = figure.data
     assert (chose.name, tested.name) == ("images that chose", "test images")
     assert list(chose.x) == pytest.approx([90, 80, 60])
@@ -37,21 +36,23 @@ def test_every_row_has_both_marks_at_their_values_the_first_on_top() -> None:
 
 
 def test_words_stand_above_their_own_marks_and_below_those_before() -> None:
-    figure = aucs(PAIRS)
+    figure = draw_aucs(PAIRS)
     for i, label in enumerate(figure.layout.annotations):
         assert i - 0.5 < label.y < i
         assert (label.yanchor, label.xanchor) == ("bottom", "left")
 
 
 def test_a_line_joins_the_two_marks_of_a_row() -> None:
-    joins = [one for one in aucs(PAIRS).layout.shapes if one.y0 == one.y1]
+    joins = [one for one in draw_aucs(PAIRS).layout.shapes if one.y0 == one.y1]
     assert [(one.x0, one.x1, one.y0) for one in joins] == [
         pytest.approx(found) for found in [(70, 90, 0), (80, 85, 1), (55, 60, 2)]
     ]
 
 
 def test_without_a_test_set_there_is_one_kind_of_marks_and_it_is_named() -> None:
-    figure = aucs([Line(("good", "bad"), 0.9, None), Line(("fine", "torn"), 0.8, None)])
+    figure = draw_aucs(
+        [PairLine(("good", "bad"), 0.9, None), PairLine(("fine", "torn"), 0.8, None)]
+    )
     (only,) = figure.data
     assert list(only.x) == pytest.approx([90, 80])
     assert figure.layout.showlegend
@@ -61,7 +62,7 @@ def test_without_a_test_set_there_is_one_kind_of_marks_and_it_is_named() -> None
 def test_the_scale_begins_at_guessing_or_below_it_where_a_pair_is_worse(
     worst: float, ticks: list[int]
 ) -> None:
-    figure = aucs([Line(("good", "bad"), 0.9, worst)])
+    figure = draw_aucs([PairLine(("good", "bad"), 0.9, worst)])
     axis = figure.layout.xaxis
     assert axis.range[0] < 100 * worst
     assert axis.range[0] < 50 < 100 < axis.range[1]
@@ -70,14 +71,14 @@ def test_the_scale_begins_at_guessing_or_below_it_where_a_pair_is_worse(
 
 
 def test_words_are_no_markup() -> None:
-    figure = aucs([Line(('<b>"a"</b> & b', "c"), 0.9, 0.8)])
+    figure = draw_aucs([PairLine(('<b>"a"</b> & b', "c"), 0.9, 0.8)])
     assert labels(figure) == ['&lt;b&gt;"a"&lt;/b&gt; &amp; b<br>c']
     assert figure.data[0].customdata[0] == '&lt;b&gt;"a"&lt;/b&gt; &amp; b<br>c'
 
 
 def test_long_words_are_cut_beside_the_marks_and_whole_behind_them() -> None:
     long = "a very long description, " * 6
-    figure = aucs([Line((long, "short"), 0.9, 0.8)])
+    figure = draw_aucs([PairLine((long, "short"), 0.9, 0.8)])
     first, second = labels(figure)[0].split("<br>")
     assert len(first) == 54
     assert long.startswith(first.removesuffix("…"))
@@ -95,7 +96,7 @@ def test_long_words_are_cut_beside_the_marks_and_whole_behind_them() -> None:
 def test_every_mark_lies_on_the_scale_and_every_word_is_kept(
     rows: list[tuple[str, float, float | None]],
 ) -> None:
-    figure = aucs([Line((text,), chose, tested) for text, chose, tested in rows])
+    figure = draw_aucs([PairLine((text,), chose, tested) for text, chose, tested in rows])
     left, right = figure.layout.xaxis.range
     marks = [value for trace in figure.data for value in trace.x if value is not None]
     assert len(marks) == len(rows) + sum(tested is not None for _, _, tested in rows)

@@ -12,9 +12,9 @@ import streamlit as st
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from eap_core.store.opening import open_store
-from tests.eap_core.projects.conftest import picture
-from ui import pictures
+from eap_core.store.store import open_store
+from tests.eap_core.project.conftest import picture
+from ui import files
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,7 +24,7 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TestClient:
     monkeypatch.delenv("EAP_STORE", raising=False)
     monkeypatch.setenv("EAP_HOME", str(tmp_path / "home"))
     st.cache_resource.clear()
-    return TestClient(Starlette(routes=pictures.routes()))
+    return TestClient(Starlette(routes=files.picture_routes()))
 
 
 def test_an_image_is_encoded_anew_and_may_be_kept_for_ever(
@@ -34,7 +34,7 @@ def test_an_image_is_encoded_anew_and_may_be_kept_for_ever(
     sha256 = store.blobs.put(picture(1, 60))
     store.close()
     for size, kind in (("small", "image/webp"), ("large", "image/jpeg")):
-        found = client.get(pictures.address(sha256, size))
+        found = client.get(files.picture_address(sha256, size))
         assert found.status_code == 200
         assert found.headers["content-type"] == kind
         assert "immutable" in found.headers["cache-control"]
@@ -67,7 +67,7 @@ def test_a_stored_file_that_is_no_image_is_not_given_out(
     sha256 = store.blobs.put(b"<script>alert(1)</script>")
     store.close()
     for size in ("small", "large"):
-        assert client.get(pictures.address(sha256, size)).status_code == 404
+        assert client.get(files.picture_address(sha256, size)).status_code == 404
 
 
 def test_it_does_not_start_where_strangers_reach_it(tmp_path: Path) -> None:

@@ -6,23 +6,22 @@ from dataclasses import replace
 
 import pytest
 
-from eap_core import detectors
-from eap_core.evaluators import EVALUATORS, THIRTEEN
-from eap_core.projects.plan import Plan
-from eap_core.scoring import column_name
-from eap_core.settings import AUTHORS
-from ui import methods
-from ui.names import short
-from ui.settings_words import DETECTORS, in_words
+from eap_core.analysis.score import column_name
+from eap_core.evaluators import EVALUATORS, PAPER_EVALUATORS
+from eap_core.project.plan import Plan
+from eap_core.scoring import detectors
+from eap_core.scoring.settings import AUTHORS
+from ui import text
+from ui.text import DETECTORS, settings_words, shorten
 
 
 def test_every_evaluator_has_words() -> None:
-    assert set(methods.WORDS) == set(EVALUATORS)
-    assert len(set(methods.WORDS.values())) == len(EVALUATORS)
-    for name in EVALUATORS:
-        assert methods.words(column_name(name)) == methods.WORDS[name]
-        assert EVALUATORS[name].summary in methods.explained(name)
-    assert len(methods.OTHERS) == 12
+    assert len({each.title for each in EVALUATORS.values()}) == len(EVALUATORS)
+    for name, evaluator in EVALUATORS.items():
+        assert text.method_words(column_name(name)) == evaluator.title
+        assert evaluator.summary in text.explain_method(name)
+    assert text.list_methods(("loo", "p_x")) == "Leave one out, Support alone"
+    assert len(text.OTHERS) == 12
 
 
 def test_every_detector_offered_exists() -> None:
@@ -33,7 +32,7 @@ def test_every_detector_offered_exists() -> None:
 @pytest.mark.parametrize(
     ("plan", "words"),
     [
-        (Plan(evaluators=THIRTEEN), "usual settings"),
+        (Plan(evaluators=PAPER_EVALUATORS), "usual settings"),
         (Plan(evaluators=("all",)), "usual settings"),
         (Plan(), "EAP alone"),
         (
@@ -47,14 +46,14 @@ def test_every_detector_offered_exists() -> None:
     ],
 )  # fmt: skip
 def test_what_differs_from_the_usual_is_said(plan: Plan, words: str) -> None:
-    assert in_words(plan) == words
+    assert settings_words(plan) == words
 
 
 def test_names_are_as_short_as_they_can_be_told_apart() -> None:
-    assert short(["a/b/c.png", "a/d/e.png"], "images") == ["c.png", "e.png"]
-    assert short(["a/b/c.png", "a/d/c.png"], "images") == ["c.png (b)", "c.png (d)"]
-    assert short(["a/b/c", "a/b/d/c"], "images") == ["c", "c (d)"]
-    assert short(["a/b", "b"], "images") == ["b (a)", "b"]
-    assert short(["x", "x"], "images") == ["x", "x"]
-    assert short([], "images") == []
-    assert short(["a/b", "a/c"], "table") == ["a/b", "a/c"]
+    assert shorten(["a/b/c.png", "a/d/e.png"], "images") == ["c.png", "e.png"]
+    assert shorten(["a/b/c.png", "a/d/c.png"], "images") == ["c.png (b)", "c.png (d)"]
+    assert shorten(["a/b/c", "a/b/d/c"], "images") == ["c", "c (d)"]
+    assert shorten(["a/b", "b"], "images") == ["b (a)", "b"]
+    assert shorten(["x", "x"], "images") == ["x", "x"]
+    assert shorten([], "images") == []
+    assert shorten(["a/b", "a/c"], "table") == ["a/b", "a/c"]

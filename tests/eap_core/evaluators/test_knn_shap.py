@@ -8,9 +8,9 @@ from math import comb
 import numpy as np
 import pytest
 
+from eap_core.base.problem import Problem
 from eap_core.evaluators.knn_shap import KnnShap
-from eap_core.problem import Problem
-from eap_core.workbench import Workbench
+from eap_core.scoring.workbench import Workbench
 
 
 def vote(players: list[int], distances: list[float], matches: list[bool], k: int) -> float:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from eap_core.distances import squared_distances
+from eap_core.base.problem import Problem
+from eap_core.base.table import Floats
 from eap_core.evaluators.lava import Annealing, Lava, label_cost, schedule
-from eap_core.problem import Problem
-from eap_core.table import Floats
-from eap_core.workbench import Workbench
+from eap_core.scoring.distances import squared_distances
+from eap_core.scoring.workbench import Workbench
 from tests.conftest import make_problem
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,18 +12,22 @@ from scipy.spatial.distance import cdist
 from scipy.stats import hmean
 from sklearn.metrics import f1_score
 
-from eap_core import series
+from eap_core.base.problem import Problem
+from eap_core.base.table import Bools, Floats
 from eap_core.evaluators import EVALUATORS
 from eap_core.evaluators.ame import Ame
-from eap_core.evaluators.data_banzhaf import DataBanzhaf
 from eap_core.evaluators.data_oob import DataOob
-from eap_core.evaluators.loo import Loo
-from eap_core.marginals import random_rows, values
-from eap_core.problem import Problem
-from eap_core.series import Bools
-from eap_core.table import Floats
-from eap_core.utility import Model, Utility, f1, f1_columns
-from eap_core.workbench import Workbench
+from eap_core.evaluators.marginals import (
+    DataBanzhaf,
+    Influence,
+    Loo,
+    marginal_values,
+    random_rows,
+)
+from eap_core.scoring import utility
+from eap_core.scoring.ssdo import SSDO
+from eap_core.scoring.utility import Model, Utility, f1, f1_columns
+from eap_core.scoring.workbench import Workbench
 from tests.conftest import make_problem
 
 
@@ -113,10 +119,10 @@ def test_exact_refits_the_detector_too() -> None:
     problem = make_problem(4, normals=40, anomalies=5, each=3)
     bench = Workbench(problem)
     model = Model(np.ones(problem.n, dtype=bool), np.array([0, 4, 8]))
-    (exact,) = values(bench, [model], exact=True)
+    (exact,) = marginal_values(bench, [model], exact=True)
     assert exact.with_each.shape == (3,)
     assert ((exact.with_each >= 0) & (exact.with_each <= 1)).all()
-    (fast,) = values(bench, [model], exact=False)
+    (fast,) = marginal_values(bench, [model], exact=False)
     assert exact.without == pytest.approx(fast.without, abs=1e-12), "S alone needs no holding fixed"
 
 
@@ -137,6 +143,40 @@ def test_banzhaf_is_the_mean_gain_over_its_own_halves(problem: Problem) -> None:
         for m in masks
     ]
     np.testing.assert_allclose(method.score(bench), np.mean(gains, axis=0), atol=1e-12)
+
+
+@pytest.mark.parametrize("method", [DataBanzhaf(models=6, exact=True), Influence(3, exact=True)])
+def test_exact_means_run_over_different_parts_and_refit_everything(
+    method: DataBanzhaf | Influence,
+) -> None:
+    problem = make_problem(5, normals=25, anomalies=4, each=1)
+    bench, rng = Workbench(problem), Workbench(problem).rng(method.label)
+    joined: dict[int, list[float]] = {c: [] for c in range(3)}
+    alone: dict[int, list[float]] = {c: [] for c in range(3)}
+    for _ in range(method.models):
+        if isinstance(method, DataBanzhaf):
+            kept, members = random_rows(problem, rng, 0.5), rng.random(3) < 0.5
+        else:
+            drawn = rng.permutation(problem.n + 3) < round(0.7 * (problem.n + 3))
+            kept, members = drawn[: problem.n], drawn[problem.n :]
+        for c in range(3):
+            rows, labels = problem.x_train[kept], problem.y_train[kept]
+            if members[c]:
+                rows = np.vstack([rows, problem.x_candidates[c]])
+                labels = np.append(labels, np.int8(1))
+            called = np.zeros(problem.n)
+            if labels.any() and not labels.all():
+                called = SSDO(random_state=0).fit(rows, labels).predict(problem.x_train)
+            value = float(f1_score(problem.y_train, called, zero_division=0))
+            (joined if members[c] else alone)[c].append(value)
+    slow = [
+        float(np.mean(joined[c] or [0.0])) - float(np.mean(alone[c] or [0.0])) for c in range(3)
+    ]
+    told: list[float] = []
+    found = method.score(bench, lambda share, _: told.append(share))
+    np.testing.assert_allclose(found, slow, atol=1e-12)
+    assert not np.allclose(found, replace(method, exact=False).score(bench))
+    assert told[-1] == pytest.approx(1.0)
 
 
 def test_ame_finds_a_candidate_whose_models_do_better() -> None:
@@ -172,15 +212,15 @@ def test_the_series_equals_the_sum() -> None:
     rng = np.random.default_rng(0)
     squared, masks = rng.uniform(0, 30, size=(7, 50)), (rng.random((50, 3)) < 0.5).astype(float)
     u = np.array([0.95, 1.0, 1.12])
-    (batch,) = series.batches([u])
-    found = series.moments(squared, -batch.centre, masks, batch.terms)
-    values_at = found @ series.powers(u / batch.centre - 1, batch.terms)
+    (batch,) = utility.make_batches([u])
+    found = utility.sum_moments(squared, -batch.centre, masks, batch.terms)
+    values_at = found @ utility.raise_powers(u / batch.centre - 1, batch.terms)
     for i, at in enumerate(u):
         np.testing.assert_allclose(values_at[:, :, i], np.exp(-squared * at) @ masks, atol=1e-12)
 
 
 def test_batches_keep_models_with_distant_scales_apart() -> None:
-    groups = series.batches([np.array([1.0, 1.01]), np.array([5.0]), np.array([1.05])])
+    groups = utility.make_batches([np.array([1.0, 1.01]), np.array([5.0]), np.array([1.05])])
     assert sorted(sorted(batch.models.tolist()) for batch in groups) == [[0, 2], [1]]
 
 

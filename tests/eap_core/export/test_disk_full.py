@@ -9,40 +9,39 @@ from pathlib import Path
 
 import pytest
 
-from eap_core.export.bundle import bundle, bundles_of
-from eap_core.export.request import Request
+from eap_core.export.bundle import list_bundles, make_bundle
+from eap_core.export.request import ExportRequest
 from eap_core.store.projects import Project
 from eap_core.store.store import Store
 
 LIMITED = """
 import resource, sys
 from pathlib import Path
-from eap_core.errors import DataError
-from eap_core.export.bundle import bundle
-from eap_core.export.contents import contents
-from eap_core.export.request import Request
-from eap_core.export.writing import write_folder
-from eap_core.store.opening import open_store
+from eap_core.base.errors import DataError
+from eap_core.export.bundle import gather_files, make_bundle
+from eap_core.export.request import ExportRequest
+from eap_core.export.files import write_folder
+from eap_core.store.store import open_store
 
 store = open_store(Path(sys.argv[1]))
-request = Request("anomalib", 50)
+request = ExportRequest("anomalib", 50)
 soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 for limit in map(int, sys.argv[4:]):
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
-        bundle(store, sys.argv[2], request)
+        make_bundle(store, sys.argv[2], request)
     except DataError as error:
         print(error)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-found = contents(store, sys.argv[2], request)
+found = gather_files(store, sys.argv[2], request)
 try:
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
     write_folder(found.members, Path(sys.argv[3]))
 except DataError as error:
     print(error)
 resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-print(bundle(store, sys.argv[2], request).name)
+print(make_bundle(store, sys.argv[2], request).name)
 """
 
 
@@ -50,7 +49,7 @@ def test_a_limit_on_files_is_told_and_leaves_nothing(
     store: Store, images: Project, tmp_path: Path
 ) -> None:
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[1] == resource.RLIM_INFINITY
-    whole = bundle(store, images.id, Request("anomalib", 50)).size
+    whole = make_bundle(store, images.id, ExportRequest("anomalib", 50)).size
     target = tmp_path / "out"
     limits = [str(limit) for limit in (0, 1_000, whole // 2, whole - 100)]
     done = subprocess.run(
@@ -65,7 +64,7 @@ def test_a_limit_on_files_is_told_and_leaves_nothing(
     assert all(each.startswith("not saved: the disk refused the write") for each in messages)
     assert not target.exists()
     assert not list(tmp_path.glob(".partial-*"))
-    assert name in {each.name for each in bundles_of(store, images.id)}
+    assert name in {each.name for each in list_bundles(store, images.id)}
     left = [path.name for path in (store.home / "exports" / images.id).iterdir()]
     assert not [name for name in left if name.startswith(".partial-")]
     assert len([name for name in left if name.endswith(".zip")]) == 2
@@ -83,9 +82,9 @@ def test_a_full_disk_is_told(store: Store, images: Project, tmp_path: Path) -> N
         pytest.skip("needs the right to mount a small disk")
     try:
         with pytest.raises(Exception, match="not saved: the disk is full — free some room"):
-            bundle(store, images.id, Request("anomalib", 50))
+            make_bundle(store, images.id, ExportRequest("anomalib", 50))
         assert not list(folder.rglob("*.*"))
     finally:
         subprocess.run(["umount", str(folder)], check=True)
-    assert bundle(store, images.id, Request("anomalib", 50)).path.is_file()
+    assert make_bundle(store, images.id, ExportRequest("anomalib", 50)).path.is_file()
     assert tmp_path.is_dir()

@@ -19,7 +19,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from eap_core.export.bundle import bundle, bundles_of
+from eap_core.export.bundle import list_bundles, make_bundle
 from eap_core.store.projects import Project
 from eap_core.store.store import Store
 from tests.eap_core.export.victim import REQUEST
@@ -79,7 +79,7 @@ def test_a_bundle_is_whole_or_absent(
     acknowledged: set[str] = set()
     for _ in range(ROUNDS):
         acknowledged |= set(killed(victims, f"{store.home} {images.id} {out}"))
-        found = bundles_of(store, images.id)
+        found = list_bundles(store, images.id)
         assert acknowledged <= {each.name for each in found}
         for each in found[:3]:
             whole_zip(each.path)
@@ -96,13 +96,13 @@ def test_a_bundle_is_whole_or_absent(
 
 
 def test_what_a_killed_process_left_is_swept_after_a_day(store: Store, images: Project) -> None:
-    folder = bundle(store, images.id, REQUEST).path.parent
+    folder = make_bundle(store, images.id, REQUEST).path.parent
     old, new, lone = folder / ".partial-old", folder / ".partial-new", folder / "lone.json"
     for path in (old, new, lone):
         path.write_bytes(b"half")
     for path in (old, lone):
         os.utime(path, (0, 0))
-    bundle(store, images.id, REQUEST)
+    make_bundle(store, images.id, REQUEST)
     assert not old.exists()
     assert not lone.exists()
     assert new.exists()

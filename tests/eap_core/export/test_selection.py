@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eap_core.errors import SettingsError
-from eap_core.export.request import Request
-from eap_core.export.selection import Settled, Tie, select, tie_at_cut
-from eap_core.review import Decision, fold
+from eap_core.base.errors import SettingsError
+from eap_core.export.request import ExportRequest, SettledItem, Tie, select, tie_at_cut
+from eap_core.review.log import Decision, fold
 
 ITEMS = [f"c{i}" for i in range(10)]
 
@@ -26,7 +25,7 @@ def test_without_a_rule_only_reviewers_accept() -> None:
     states = decided(c0="reject", c5="accept", c6="skip")
     found = select(ITEMS, states)  # type: ignore[arg-type]
     assert found.accepted == ["c5"]
-    assert found.settled["c6"] == Settled("undecided", "")
+    assert found.settled["c6"] == SettledItem("undecided", "")
     assert (found.counts.rejected, found.counts.undecided) == (1, 8)
     assert (found.counts.overruled, found.counts.added) == (0, 0)
 
@@ -34,9 +33,9 @@ def test_without_a_rule_only_reviewers_accept() -> None:
 def test_the_rule_accepts_the_best_and_reviewers_override_it_both_ways() -> None:
     found = select(ITEMS, decided(c0="reject", c1="accept", c9="accept"), 30)  # type: ignore[arg-type]
     assert found.accepted == ["c1", "c2", "c9"]
-    assert found.settled["c2"] == Settled("accepted", "rule")
-    assert found.settled["c1"] == Settled("accepted", "reviewer")
-    assert found.settled["c3"] == Settled("undecided", "")  # the rule never rejects
+    assert found.settled["c2"] == SettledItem("accepted", "rule")
+    assert found.settled["c1"] == SettledItem("accepted", "reviewer")
+    assert found.settled["c3"] == SettledItem("undecided", "")  # the rule never rejects
     counts = found.counts
     assert (counts.accepted_by_reviewers, counts.accepted_by_rule) == (2, 1)
     assert (counts.overruled, counts.added) == (1, 1)
@@ -94,7 +93,7 @@ def test_every_candidate_is_counted_once(
     for item, settled in found.settled.items():
         verdict = verdicts.get(int(item[1:]))
         if verdict in ("accept", "reject"):
-            assert settled == Settled(f"{verdict}ed", "reviewer")  # type: ignore[arg-type]
+            assert settled == SettledItem(f"{verdict}ed", "reviewer")  # type: ignore[arg-type]
         else:
             assert settled.by != "reviewer"
 
@@ -102,4 +101,4 @@ def test_every_candidate_is_counted_once(
 @pytest.mark.parametrize("top", [0, -1, 100.1, float("nan")])
 def test_a_rule_that_makes_no_sense_is_refused(top: float) -> None:
     with pytest.raises(SettingsError, match="cannot be taken"):
-        Request(top=top)
+        ExportRequest(top=top)

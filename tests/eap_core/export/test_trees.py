@@ -14,9 +14,10 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from eap_core.export.bundle import bundle
-from eap_core.export.names import kind_folders, slug
-from eap_core.export.request import Request
+from eap_core.export.bundle import make_bundle
+from eap_core.export.files import kind_folders, slug
+from eap_core.export.forms import FORMS, forms_of
+from eap_core.export.request import ExportRequest
 from eap_core.images.layout import recognise
 from eap_core.store import projects
 from eap_core.store.items import NewUpload, add_upload, items_of
@@ -25,12 +26,12 @@ from eap_core.store.store import Store
 from tests.eap_core.export.conftest import decide, image_items, picture, scored
 from tests.eap_core.export.loaders import MisMatchError, anomalib_folder, image_folder, mvtec
 
-TREES = ("anomalib", "mvtec", "imagefolder")
+TREES = tuple(name for name, form in FORMS.items() if form.has_images)
 CATEGORY = "bottle_line_3"
 
 
-def unpacked(store: Store, project: Project, request: Request, folder: Path) -> Path:
-    with ZipFile(bundle(store, project.id, request).path) as archive:
+def unpacked(store: Store, project: Project, request: ExportRequest, folder: Path) -> Path:
+    with ZipFile(make_bundle(store, project.id, request).path) as archive:
         archive.extractall(folder)
     return folder
 
@@ -61,7 +62,7 @@ def png(store: Store) -> Project:
 def test_originals_are_unchanged_under_safe_unique_names(
     store: Store, images: Project, tmp_path: Path, form: str, in_test: bool
 ) -> None:
-    request = Request(form, 50, "all", in_test, in_test)  # type: ignore[arg-type]
+    request = ExportRequest(form, 50, "all", in_test, in_test)
     root = unpacked(store, images, request, tmp_path / "out")
     paths = [p for p in root.rglob("*") if p.suffix in (".png", ".jpg")]
     relative = [str(p.relative_to(root)) for p in paths]
@@ -83,7 +84,7 @@ def test_originals_are_unchanged_under_safe_unique_names(
 def test_anomalib_loads_normals_tests_and_masks(
     store: Store, images: Project, tmp_path: Path
 ) -> None:
-    root = unpacked(store, images, Request("anomalib", 50), tmp_path / "out")
+    root = unpacked(store, images, ExportRequest("anomalib", 50), tmp_path / "out")
     found = anomalib_folder(root, "normal", "abnormal", "normal_test", "mask")
     train = [each.path for each in found if each.split == "train"]
     assert sums(train) == of_role(store, images, "normal")
@@ -103,7 +104,9 @@ def test_anomalib_loads_normals_tests_and_masks(
 def test_anomalib_with_synthetic_and_real_ones_in_the_test_as_asked(
     store: Store, images: Project, tmp_path: Path
 ) -> None:
-    root = unpacked(store, images, Request("anomalib", 50, "all", True, True), tmp_path / "out")
+    root = unpacked(
+        store, images, ExportRequest("anomalib", 50, "all", True, True), tmp_path / "out"
+    )
     assert not (root / "synthetic").exists()
     found = anomalib_folder(root, "normal", "abnormal", "normal_test", "mask")
     assert len([each for each in found if each.label == 1]) == 11 + 3 + 7
@@ -118,7 +121,7 @@ def test_anomalib_without_all_masks_does_not_name_them(store: Store, tmp_path: P
     new = [replace(i, mask=None) if i.role == "test_anomaly" and i.position % 3 else i for i in new]
     add_upload(store, made.id, NewUpload("all.zip", "images"), new)
     scored(store, made.id)
-    root = unpacked(store, made, Request("anomalib", 50), tmp_path / "out")
+    root = unpacked(store, made, ExportRequest("anomalib", 50), tmp_path / "out")
     with pytest.raises(MisMatchError):
         anomalib_folder(root, "normal", "abnormal", None, "mask")
     card = (root / "README.md").read_text()
@@ -130,7 +133,7 @@ def test_anomalib_without_all_masks_does_not_name_them(store: Store, tmp_path: P
 def test_mvtec_loads_as_mvtec_and_synthetic_ones_lie_beside(
     store: Store, png: Project, tmp_path: Path
 ) -> None:
-    root = unpacked(store, png, Request("mvtec"), tmp_path / "out")
+    root = unpacked(store, png, ExportRequest("mvtec"), tmp_path / "out")
     found = mvtec(root, CATEGORY)
     train = [each.path for each in found if each.split == "train"]
     assert sums(train) == of_role(store, png, "normal")
@@ -152,7 +155,7 @@ def test_mvtec_loads_as_mvtec_and_synthetic_ones_lie_beside(
 
 
 def test_mvtec_with_synthetic_ones_in_the_test(store: Store, png: Project, tmp_path: Path) -> None:
-    request = Request("mvtec", synthetic_in_test=True, real_in_test=True)
+    request = ExportRequest("mvtec", synthetic_in_test=True, real_in_test=True)
     root = unpacked(store, png, request, tmp_path / "out")
     found = mvtec(root, CATEGORY)
     assert len([each for each in found if each.label]) == 11 + 3 + 14
@@ -163,7 +166,7 @@ def test_mvtec_with_synthetic_ones_in_the_test(store: Store, png: Project, tmp_p
 def test_an_mvtec_tree_that_its_reader_would_refuse_says_so_and_how_to_load_it(
     store: Store, images: Project, tmp_path: Path
 ) -> None:
-    root = unpacked(store, images, Request("mvtec", 50), tmp_path / "out")
+    root = unpacked(store, images, ExportRequest("mvtec", 50), tmp_path / "out")
     card = (root / "README.md").read_text()
     assert "1 files are not PNG" in card
     lines = card.split("data = Folder(")[1].split("\n)")[0].splitlines()[2:]
@@ -177,7 +180,7 @@ def test_an_mvtec_tree_that_its_reader_would_refuse_says_so_and_how_to_load_it(
 def test_the_image_folder_loads_with_the_same_columns_in_both_parts(
     store: Store, images: Project, tmp_path: Path
 ) -> None:
-    root = unpacked(store, images, Request("imagefolder", 50), tmp_path / "out")
+    root = unpacked(store, images, ExportRequest("imagefolder", 50), tmp_path / "out")
     found = image_folder(root)
     assert set(found) == {"train", "test"}
     train, test = found["train"], found["test"]
@@ -204,7 +207,7 @@ def test_the_image_folder_keeps_odd_metadata_from_breaking_it(store: Store, tmp_
     new = [replace(i, metadata={**i.metadata, "code": "x"}) if "test" in i.role else i for i in new]
     add_upload(store, made.id, NewUpload("all.zip", "images"), new)
     scored(store, made.id)
-    found = image_folder(unpacked(store, made, Request("imagefolder", 50), tmp_path / "out"))
+    found = image_folder(unpacked(store, made, ExportRequest("imagefolder", 50), tmp_path / "out"))
     assert len(found["train"]) == 12 + 3 + 7
     assert "source_file_name (given)" in found["train"]
     # "1" and "none" are text; "x" alone too: the column stays where both parts are read alike
@@ -216,7 +219,7 @@ def test_the_image_folder_without_test_data(store: Store, tmp_path: Path) -> Non
     new = [i for i in image_items(store) if "test" not in i.role]
     add_upload(store, made.id, NewUpload("all.zip", "images"), new)
     scored(store, made.id)
-    found = image_folder(unpacked(store, made, Request("imagefolder", 50), tmp_path / "out"))
+    found = image_folder(unpacked(store, made, ExportRequest("imagefolder", 50), tmp_path / "out"))
     assert set(found) == {"train"}
 
 
@@ -224,7 +227,7 @@ def test_the_image_folder_without_test_data(store: Store, tmp_path: Path) -> Non
 def test_nothing_generated_passes_for_real_when_a_tree_is_read_again(
     store: Store, png: Project, tmp_path: Path, form: str
 ) -> None:
-    root = unpacked(store, png, Request(form), tmp_path / "out")  # type: ignore[arg-type]
+    root = unpacked(store, png, ExportRequest(form), tmp_path / "out")
     names = [str(p.relative_to(root)) for p in root.rglob("*") if p.suffix == ".png"]
     layout = recognise(names)
     made = [name for name in names if name.startswith("synthetic/")]
@@ -242,3 +245,13 @@ def test_slugs_are_safe_and_kinds_keep_apart() -> None:
     assert len(set(found.values())) == len(found)
     assert found["good"] == "kind_good"
     assert not any(PurePosixPath(name).name.startswith("synthetic") for name in found.values())
+
+
+def test_every_form_has_words_and_every_tree_its_rules() -> None:
+    assert len({form.title for form in FORMS.values()}) == len(FORMS)
+    guide = (Path(__file__).parents[3] / "docs" / "export.md").read_text(encoding="utf-8")
+    for name, form in FORMS.items():
+        assert form.summary.endswith(".")
+        assert "images" in form.kinds
+        assert form.has_images != (name in forms_of("table"))
+        assert not form.has_images or f"### {form.title}\n" in guide

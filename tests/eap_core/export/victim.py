@@ -12,13 +12,12 @@ import sys
 from itertools import count
 from pathlib import Path
 
-from eap_core.export.bundle import bundle
-from eap_core.export.contents import contents
-from eap_core.export.request import Request
-from eap_core.export.writing import write_folder, written_zip
-from eap_core.store.opening import open_store
+from eap_core.export.bundle import gather_files, make_bundle
+from eap_core.export.files import write_folder, write_zip
+from eap_core.export.request import ExportRequest
+from eap_core.store.store import open_store
 
-REQUEST = Request("imagefolder", 50)
+REQUEST = ExportRequest("imagefolder", 50)
 
 
 def say(line: str) -> None:
@@ -28,9 +27,9 @@ def say(line: str) -> None:
 def export(home: str, project: str, folder: str) -> None:
     store = open_store(Path(home))
     for number in count():
-        say(bundle(store, project, REQUEST).name)
-        found = contents(store, project, REQUEST)
-        with written_zip(found.members, Path(folder) / "same.zip"):
+        say(make_bundle(store, project, REQUEST).name)
+        found = gather_files(store, project, REQUEST)
+        with write_zip(found.members, Path(folder) / "same.zip"):
             pass
         write_folder(found.members, Path(folder) / f"folder-{os.getpid()}-{number}")
 

@@ -5,12 +5,12 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eap_core.health.copies import Entry, copies
-from eap_core.roles import ROLES
+from eap_core.base.table import ROLES
+from eap_core.health.finding import Entry, find_copies
 
 
 def found(*entries: tuple[str, str, bytes]) -> dict[str, tuple[str, ...]]:
-    return {f.code: f.where for f in copies([Entry(*e) for e in entries])}  # type: ignore[arg-type]
+    return {f.code: f.where for f in find_copies([Entry(*e) for e in entries])}  # type: ignore[arg-type]
 
 
 def test_each_kind_of_copy_is_named_with_its_original() -> None:

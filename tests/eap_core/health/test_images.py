@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from eap_core.health.amounts import amounts
-from eap_core.health.changes import SEEN, change_findings, visible_change
-from eap_core.health.finding import Finding
-from eap_core.health.looks import look_findings
+from eap_core.base.table import Role
+from eap_core.health.finding import Finding, find_amounts
+from eap_core.health.images import SEEN, find_changes, find_looks, measure_change
 from eap_core.images.decode import decode
 from eap_core.images.read import ImageItem
-from eap_core.roles import Role
 from tests.conftest import SHARED
 
 
@@ -59,10 +57,10 @@ class Album:
         return self.pictures.__getitem__
 
     def changes(self) -> dict[str, Finding]:
-        return {f.code: f for f in change_findings(self.items, self.open, self.open)}
+        return {f.code: f for f in find_changes(self.items, self.open, self.open)}
 
     def looks(self) -> dict[str, Finding]:
-        return {f.code: f for f in look_findings(self.items)}
+        return {f.code: f for f in find_looks(self.items)}
 
 
 @pytest.fixture
@@ -85,22 +83,22 @@ def test_encoding_and_noise_are_no_change_and_a_thin_scratch_is(kind: str) -> No
     again = Image.open(io.BytesIO(encoded(picture, kind, 75))).convert("RGB")
     noise = np.random.default_rng(0).normal(0, 4, (160, 160, 3))
     noisy = Image.fromarray(np.clip(np.asarray(picture) + noise, 0, 255).astype(np.uint8))
-    assert visible_change(picture, again) < SEEN
-    assert visible_change(picture, noisy) < SEEN
-    assert visible_change(picture, scratched(picture)) > 2 * SEEN
+    assert measure_change(picture, again) < SEEN
+    assert measure_change(picture, noisy) < SEEN
+    assert measure_change(picture, scratched(picture)) > 2 * SEEN
 
 
 def test_the_change_is_found_at_any_size() -> None:
     picture = part(1, (600, 300))
-    assert visible_change(picture, picture.resize((300, 150), Image.Resampling.BOX)) < SEEN
-    assert visible_change(scratched(picture), picture.resize((500, 250))) > SEEN
+    assert measure_change(picture, picture.resize((300, 150), Image.Resampling.BOX)) < SEEN
+    assert measure_change(scratched(picture), picture.resize((500, 250))) > SEEN
 
 
 def test_a_colour_shift_alone_is_a_change() -> None:
     picture = part(1)
     red, green, blue = picture.split()
     shifted = Image.merge("RGB", (red.point(lambda v: v + 20), green, blue.point(lambda v: v - 20)))
-    assert visible_change(picture, shifted) > SEEN
+    assert measure_change(picture, shifted) > SEEN
 
 
 def test_candidates_that_show_no_change_are_named_with_their_source(album: Album) -> None:
@@ -190,7 +188,7 @@ def test_lossy_beside_lossless_is_noted(album: Album) -> None:
     ],
 )
 def test_amounts(counts: dict[Role, int], codes: set[str]) -> None:
-    assert {finding.code for finding in amounts(counts)} == codes
+    assert {finding.code for finding in find_amounts(counts)} == codes
 
 
 def test_a_finding_survives_being_written_down() -> None:
@@ -209,7 +207,7 @@ def test_generated_bottles_differ_in_size_from_the_real_ones() -> None:
         role = roles.get(path.relative_to(folder).parts[0])
         if role:
             album.items.append(_item(path, role))
-    found = {f.code: f for f in look_findings(album.items)}
+    found = {f.code: f for f in find_looks(album.items)}
     assert "candidates differ in size from the normals" in found["other-size"].what
     for told in ("normals 900×900 (5)", "256×256 (30)", "512×512 (40)"):
         assert told in found["other-size"].what

@@ -5,14 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eap_core.assemble import problem_from_tables
-from eap_core.evidence import estimate
-from eap_core.health.nearest import nearest
-from eap_core.health.rows import row_findings, training_findings
-from eap_core.health.scored import covered_anomalies, scored_findings
-from eap_core.problem import Problem
-from eap_core.settings import AUTHORS, Settings
-from eap_core.table import Table
+from eap_core.base.prepare import problem_from_tables
+from eap_core.base.problem import Problem
+from eap_core.base.table import Table
+from eap_core.health.finding import find_nearest
+from eap_core.health.rows import count_covered, find_in_rows, find_in_scores, find_in_training
+from eap_core.scoring.evidence import estimate
+from eap_core.scoring.settings import AUTHORS, Settings
 
 QUICK = replace(AUTHORS, subsets=3)
 
@@ -39,12 +38,12 @@ def codes(*findings: object) -> set[str]:
 def test_nearest_is_the_plain_search(rng: np.random.Generator, columns: int) -> None:
     rows, others = rng.normal(size=(70, columns)), rng.normal(size=(30, columns))
     gaps = np.linalg.norm(rows[:, None] - others[None], axis=2)
-    where, distance = nearest(rows, others)
+    where, distance = find_nearest(rows, others)
     assert (where == gaps.argmin(axis=1)).all()
     np.testing.assert_allclose(distance, gaps.min(axis=1))
     own = np.linalg.norm(rows[:, None] - rows[None], axis=2)
     np.fill_diagonal(own, np.inf)
-    where, distance = nearest(rows, rows, own=np.arange(70))
+    where, distance = find_nearest(rows, rows, own=np.arange(70))
     assert (where == own.argmin(axis=1)).all()
     np.testing.assert_allclose(distance, own.min(axis=1))
 
@@ -55,7 +54,7 @@ def test_copies_and_near_copies_are_told_apart(rng: np.random.Generator) -> None
     changed[0] = base.x_train[7]
     changed[1] = base.x_train[8] + 1e-5
     changed[3] = changed[2] + 1e-5
-    report = {f.code: f for f in row_findings(replace(base, x_candidates=changed))}
+    report = {f.code: f for f in find_in_rows(replace(base, x_candidates=changed))}
     assert report["candidate-is-normal"].where == ("c0 = row 8",)
     assert report["candidate-near-normal"].where == ("c1 ≈ row 9",)
     assert report["near-duplicate-candidate"].where == ("c2 ≈ c3",)
@@ -67,7 +66,7 @@ def test_copies_and_near_copies_are_told_apart(rng: np.random.Generator) -> None
 
 
 def test_rows_without_flaws_are_left_in_peace(rng: np.random.Generator) -> None:
-    assert not list(row_findings(problem(rng, rng.normal(2, 1, size=(20, 4)))))
+    assert not list(find_in_rows(problem(rng, rng.normal(2, 1, size=(20, 4)))))
 
 
 def test_copies_are_counted_on_the_scale_of_the_tables() -> None:
@@ -81,25 +80,25 @@ def test_copies_are_counted_on_the_scale_of_the_tables() -> None:
     normals = table("n", cloud(20, 0), cloud(20, 0)[:3])
     made = table("c", cloud(20, 0)[:2], cloud(3, 5), cloud(3, 5)[:1])
     base = problem_from_tables(normals, made, table("a", cloud(3, 1) + 9))
-    report = {f.code: f for f in row_findings(base)}
+    report = {f.code: f for f in find_in_rows(base)}
     assert report["duplicate-normal"].where == ("n20 = n0", "n21 = n1", "n22 = n2")
     assert report["candidate-is-normal"].where == ("c0 = n0", "c1 = n1")
     assert report["duplicate-candidate"].where == ("c5 = c2",)
-    assert {f.code for f in training_findings(base)} == {"duplicate-normal"}
+    assert {f.code for f in find_in_training(base)} == {"duplicate-normal"}
 
 
 def test_a_column_in_other_units_is_named(rng: np.random.Generator) -> None:
     candidates = rng.normal(size=(20, 4))
     candidates[:, 2] *= 1000
     candidates[:, 2] += 5000
-    (finding,) = row_findings(problem(rng, candidates))
+    (finding,) = find_in_rows(problem(rng, candidates))
     assert (finding.code, finding.where) == ("other-units", ("f2",))
 
 
 def test_a_test_row_that_is_a_candidate_is_a_leak(rng: np.random.Generator) -> None:
     base = problem(rng, rng.normal(2, 1, size=(5, 4)))
     test = replace(base, x_candidates=base.x_candidates[[1]], ids=("t1",))
-    (finding,) = row_findings(base, {"test_anomaly": test})
+    (finding,) = find_in_rows(base, {"test_anomaly": test})
     assert (finding.code, finding.where) == ("candidate-in-test", ("c1 = t1",))
 
 
@@ -118,26 +117,26 @@ def test_coverage_of_anomalies_is_the_plain_definition(rng: np.random.Generator,
             reached |= bool(gap <= radius if ball == "closed" else gap < radius)
             assert i < len(normals)
         expected.append(reached)
-    assert covered_anomalies(base, found, settings).tolist() == expected
+    assert count_covered(base, found, settings).tolist() == expected
     assert 0 < sum(expected) < len(expected)
 
 
 def test_far_anomalies_and_candidates_are_said_in_words(rng: np.random.Generator) -> None:
     base = problem(rng, rng.normal(500, 1, size=(4, 4)), shift=100.0)
     settings = replace(QUICK, k=5)
-    report = codes(*scored_findings(base, estimate(base, settings), settings))
+    report = codes(*find_in_scores(base, estimate(base, settings), settings))
     assert {"anomalies-uncovered", "candidates-uncovered"} <= report
 
 
 def test_ties_and_wide_balls_are_noted(rng: np.random.Generator) -> None:
     candidates = np.vstack([rng.normal(1.5, 1, size=(10, 4)), rng.normal(900, 1, size=(3, 4))])
     base = problem(rng, candidates, shift=9.0)
-    found = {f.code: f for f in scored_findings(base, estimate(base, QUICK), QUICK)}
+    found = {f.code: f for f in find_in_scores(base, estimate(base, QUICK), QUICK)}
     assert found["ties-at-prior"].what.startswith("3 of 13 candidates")
     assert "wide-balls" in found
 
 
 def test_ordinary_data_raise_no_alarm(rng: np.random.Generator) -> None:
     base = problem(rng, rng.normal(1.5, 1, size=(20, 4)), shift=1.5)
-    found = scored_findings(base, estimate(base, QUICK), QUICK)
+    found = find_in_scores(base, estimate(base, QUICK), QUICK)
     assert not [f for f in found if f.severity != "note"]

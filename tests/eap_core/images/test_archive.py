@@ -14,11 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eap_core.errors import DataError
-from eap_core.images import archive
-from eap_core.images.gather import gather
-from eap_core.images.inflate import Packed, unpack
-from eap_core.images.members import Gathered
+from eap_core.base.archive import PackedMember
+from eap_core.base.errors import DataError
+from eap_core.images import sources
+from eap_core.images.sources import GatheredFiles, gather, unpack
 from tests.eap_core.images.samples import Entry, folder_of, png, raw_zip, zip_file
 
 
@@ -27,7 +26,7 @@ def box(tmp_path: Path) -> Path:
     return tmp_path / "box.zip"
 
 
-def of(box: Path, *entries: Entry) -> Gathered:
+def of(box: Path, *entries: Entry) -> GatheredFiles:
     box.write_bytes(raw_zip(entries))
     return gather(box)
 
@@ -139,7 +138,7 @@ def test_unpacking_gives_all_or_an_error(
     path = tmp_path_factory.getbasetemp() / "one.bin"
     whole = b"PK\x03\x04" + entry.fields + b"n" + entry.packed
     path.write_bytes(whole[: len(whole) - cut])
-    packed = Packed(0, len(whole), len(entry.packed), len(data), zlib.crc32(data), method)
+    packed = PackedMember(0, len(whole), len(entry.packed), len(data), zlib.crc32(data), method)
     try:
         assert unpack(path, packed) == data
         assert cut == 0 or not data or method == 8
@@ -165,20 +164,20 @@ def test_overlapping_members_are_named(box: Path) -> None:
 def test_the_room_of_a_member_ends_at_the_next(box: Path) -> None:
     data = bytes(100)
     box.write_bytes(b"PK\x03\x04" + bytes(26) + data)
-    room = Packed(0, 130, 100, 100, zlib.crc32(data), 0)
+    room = PackedMember(0, 130, 100, 100, zlib.crc32(data), 0)
     assert unpack(box, room) == data
     with pytest.raises(DataError, match="is damaged"):
         unpack(box, replace(room, stop=129))
 
 
 def test_the_limits_of_an_archive(box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "MAX_TOTAL_BYTES", 100)
+    monkeypatch.setattr(sources, "MAX_TOTAL_BYTES", 100)
     with pytest.raises(DataError, match=r"box\.zip unpacks to [\d,]+ bytes; limit is 100"):
         of(box, GOOD)
-    monkeypatch.setattr(archive, "MAX_MEMBERS", 3)
+    monkeypatch.setattr(sources, "MAX_MEMBERS", 3)
     with pytest.raises(DataError, match=r"box\.zip holds 4 files; limit is 3"):
         of(box, *(Entry(b"%d.png" % i, b"x") for i in range(4)))
-    monkeypatch.setattr(archive, "_ENOUGH", 200)
+    monkeypatch.setattr(sources, "MAX_DIRECTORY_BYTES", 199)
     with pytest.raises(DataError, match="too many files"):
         of(box, *(Entry(b"%d.png" % i, b"x") for i in range(4)))
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from eap_core.errors import DataError
-from eap_core.images.gather import gather
-from eap_core.images.metadata_table import layout_of
-from eap_core.images.read import Read, read_images
+from eap_core.base.errors import DataError
+from eap_core.images.layout import layout_of
+from eap_core.images.read import ImageBatch, read_images
+from eap_core.images.sources import gather
 from tests.conftest import SHARED
 
 FOLDER = SHARED / "badinputs"
@@ -43,7 +43,7 @@ def cases() -> list[Any]:
     return [pytest.param(case, id=case["file"]) for case in kept]
 
 
-def outcome(name: str) -> Read | str:
+def outcome(name: str) -> ImageBatch | str:
     """What was read, or why nothing was."""
     try:
         found = gather(FOLDER / name)

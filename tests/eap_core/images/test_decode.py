@@ -13,11 +13,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eap_core.errors import DataError
+from eap_core.base.errors import DataError
 from eap_core.images import decode as module
-from eap_core.images.decode import decode, rgb_of
-from eap_core.images.limits import MAX_SCANS
-from eap_core.images.tiff_strips import strips_of
+from eap_core.images.decode import MAX_SCANS, decode, rgb_of, strips_of
 from tests.eap_core.images.samples import chunk, picture, png, png_of, saved
 
 
@@ -238,7 +236,7 @@ def test_lack_of_memory_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(module, "facts_of", fail)
+    monkeypatch.setattr(module, "measure_facts", fail)
     with pytest.raises(DataError, match=r"x\.png needs more memory"):
         decode(png(), "x.png")
 

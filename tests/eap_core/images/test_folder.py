@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from eap_core.errors import DataError
-from eap_core.images import folder as module
-from eap_core.images.gather import gather, gather_many
-from eap_core.images.roots import below_root, configured_roots
+from eap_core.base.errors import DataError
+from eap_core.images import sources as module
+from eap_core.images.sources import below_root, configured_roots, gather, gather_many
 from tests.eap_core.images.samples import folder_of, png, zip_file
 
 

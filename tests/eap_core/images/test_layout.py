@@ -8,12 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eap_core.errors import DataError
-from eap_core.images.gather import gather
-from eap_core.images.layout import Layout, recognise
-from eap_core.images.members import Member
-from eap_core.images.metadata_table import layout_of, with_metadata
-from eap_core.roles import ROLES
+from eap_core.base.errors import DataError
+from eap_core.base.table import ROLES
+from eap_core.images.layout import Layout, layout_of, recognise, with_metadata
+from eap_core.images.sources import ImageMember, gather
 from tests.conftest import SHARED
 
 
@@ -164,9 +162,9 @@ def test_the_real_sets(name: str, kind: str, counts: dict[str, int], masks: int)
         assert generators["2gao_1defect"] == generators["2gao_4defect"] == 20
 
 
-def table(text: str, name: str = "metadata.csv", encoding: str = "utf-8") -> Member:
+def table(text: str, name: str = "metadata.csv", encoding: str = "utf-8") -> ImageMember:
     data = text.encode(encoding)
-    return Member(name, len(data), lambda: data)
+    return ImageMember(name, len(data), lambda: data)
 
 
 def test_a_table_goes_before_the_folders() -> None:

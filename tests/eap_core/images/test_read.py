@@ -14,30 +14,28 @@ from typing import Literal
 import pytest
 from PIL import Image
 
+from eap_core.base.progress import Cancelled
+from eap_core.base.table import Role
 from eap_core.images.decode import decode
-from eap_core.images.gather import gather
-from eap_core.images.layout import recognise
-from eap_core.images.members import Gathered, Member
-from eap_core.images.metadata_table import layout_of
-from eap_core.images.read import Read, read_images
-from eap_core.progress import Cancelled
-from eap_core.roles import Role
+from eap_core.images.layout import layout_of, recognise
+from eap_core.images.read import ImageBatch, read_images
+from eap_core.images.sources import GatheredFiles, ImageMember, gather
 from tests.eap_core.images.samples import folder_of, picture, png, saved, zip_file
 
 Kept = list[tuple[str, bytes, bytes | None]]
 
 
-def member(name: str, data: bytes) -> Member:
-    return Member(name, len(data), lambda: data)
+def member(name: str, data: bytes) -> ImageMember:
+    return ImageMember(name, len(data), lambda: data)
 
 
-def gathered(count: int) -> Gathered:
-    return Gathered(tuple(member(f"{i:03d}.png", png(i)) for i in range(count)))
+def gathered(count: int) -> GatheredFiles:
+    return GatheredFiles(tuple(member(f"{i:03d}.png", png(i)) for i in range(count)))
 
 
 def read(
-    found: Gathered, role: Role | None = None, workers: int | None = None
-) -> tuple[Read, Kept]:
+    found: GatheredFiles, role: Role | None = None, workers: int | None = None
+) -> tuple[ImageBatch, Kept]:
     kept: Kept = []
     done = read_images(
         found, layout_of(found), role, lambda *file: kept.append(file), workers=workers
@@ -90,7 +88,7 @@ def test_order_is_kept_and_all_workers_agree(workers: int | None) -> None:
 
 
 def test_equal_bytes_are_two_items() -> None:
-    done, kept = read(Gathered((member("a.png", png()), member("b.png", png()))), "normal")
+    done, kept = read(GatheredFiles((member("a.png", png()), member("b.png", png()))), "normal")
     assert [item.name for item in done.items] == ["a.png", "b.png"]
     assert done.items[0].sha256 == done.items[1].sha256
     assert len(kept) == 2
@@ -99,7 +97,7 @@ def test_equal_bytes_are_two_items() -> None:
 @pytest.mark.parametrize("role", ["normal", "test_anomaly"])
 def test_a_chosen_role_goes_before_the_folders(role: Literal["normal", "test_anomaly"]) -> None:
     names = ["normal/1.png", "generated/gan/2.png", "3.png", "generated/gan/2_mask.png"]
-    done, _ = read(Gathered(tuple(member(name, png()) for name in names)), role)
+    done, _ = read(GatheredFiles(tuple(member(name, png()) for name in names)), role)
     assert [item.role for item in done.items] == 3 * [role]
     assert done.items[1].mask is not None
     assert any(f"called candidate are taken as {role}" in note for note in done.notes)
@@ -109,7 +107,7 @@ def test_images_without_a_role_are_listed_and_not_read() -> None:
     def fail() -> bytes:
         raise AssertionError("read")
 
-    found = Gathered((member("normal/1.png", png()), Member("2.png", 1, fail)))
+    found = GatheredFiles((member("normal/1.png", png()), ImageMember("2.png", 1, fail)))
     done, _ = read(found)
     assert [item.name for item in done.items] == ["normal/1.png"]
     [skipped] = done.skipped
@@ -120,7 +118,7 @@ def test_images_without_a_role_are_listed_and_not_read() -> None:
 def test_a_bad_mask_does_not_cost_the_image() -> None:
     names = {"bad/1.png": png(1), "bad/2.png": png(2), "mask/1.png": b"x", "mask/2.png": b""}
     names["mask/2.png"] = saved(picture(1, 5, 5))
-    done, kept = read(Gathered(tuple(member(name, data) for name, data in names.items())))
+    done, kept = read(GatheredFiles(tuple(member(name, data) for name, data in names.items())))
     assert [item.mask for item in done.items] == [None, sha256(names["mask/2.png"])]
     assert [skipped.name for skipped in done.skipped] == ["mask/1.png"]
     assert any("1 masks have another size than their image: 'bad/2.png'" in n for n in done.notes)
@@ -128,7 +126,7 @@ def test_a_bad_mask_does_not_cost_the_image() -> None:
 
 
 def test_sizes_colours_and_conversions_are_told() -> None:
-    found = Gathered(
+    found = GatheredFiles(
         (
             member("a.png", saved(picture(1, 10, 10))),
             member("b.png", saved(picture(1, 300, 200).convert("L"))),
@@ -175,7 +173,7 @@ def test_only_a_few_images_are_in_work_at_once() -> None:
         with lock:
             ahead -= 1
 
-    found = Gathered(tuple(Member(f"{i}.png", 1, load) for i in range(60)))
+    found = GatheredFiles(tuple(ImageMember(f"{i}.png", 1, load) for i in range(60)))
     read_images(found, recognise(found.names), "normal", keep, workers=2)
     assert most <= 5
 
@@ -195,7 +193,7 @@ def test_cancelling_stops_at_once() -> None:
     members = tuple(replace(each, load=partial(load, each.name)) for each in found.members)
     with pytest.raises(Cancelled):
         read_images(
-            Gathered(members), recognise(found.names), "normal", lambda *_: None, progress, 2
+            GatheredFiles(members), recognise(found.names), "normal", lambda *_: None, progress, 2
         )
     assert len(started) < 20
 
@@ -214,7 +212,7 @@ def test_cancelling_does_not_wait_for_a_slow_image() -> None:
         if calls == 3:
             raise Cancelled
 
-    found = Gathered((Member("a.png", 1, load),))
+    found = GatheredFiles((ImageMember("a.png", 1, load),))
     with pytest.raises(Cancelled):
         read_images(found, recognise(["a.png"]), "normal", lambda *_: None, progress)
     assert not release.is_set()

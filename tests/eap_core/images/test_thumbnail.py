@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from eap_core.images.thumbnail import thumbnail
+from eap_core.images.decode import thumbnail
 from tests.eap_core.images.samples import picture
 
 

@@ -10,28 +10,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from eap_core.errors import DataError
-from eap_core.prompts import (
-    Selection,
-    Views,
-    best_line,
+from eap_core.base.errors import DataError
+from eap_core.base.table import Floats, Role
+from eap_core.prompts.choice import (
+    ClipViews,
+    PromptSelection,
+    auc,
     compare_selections,
-    mistakes,
+    find_best_line,
+    find_mistakes,
     rank_pairs,
     views_of,
     zero_shot,
 )
-from eap_core.prompts.views import auc
-from eap_core.roles import Role
-from eap_core.table import Floats
 
 
-def seen(*pairs: dict[Role, list[float]], scale: float = 10.0) -> Views:
+def seen(*pairs: dict[Role, list[float]], scale: float = 10.0) -> ClipViews:
     """Views with these differences; the images are named by role and number."""
     roles = tuple(role for role, values in pairs[0].items() for _ in values)
     items = tuple(f"{role}{i}" for role, values in pairs[0].items() for i in range(len(values)))
     rows = [[value for values in pair.values() for value in values] for pair in pairs]
-    return Views(np.array(rows), roles, items, scale)
+    return ClipViews(np.array(rows), roles, items, scale)
 
 
 def by_counting(low: Floats, high: Floats) -> float:
@@ -105,7 +104,7 @@ def test_imbalance_is_no_matter() -> None:
     many: dict[Role, list[float]] = {"normal": [0.0, 0.4] * 500, "candidate": [0.3, 0.5]}
     aucs = [rank_pairs(v, v.at("candidate"))[0].selection_auc for v in (seen(few), seen(many))]
     assert aucs == [0.75, 0.75]
-    assert best_line(np.repeat([0.0, 0.4], 500), np.array([0.3, 0.5])) == best_line(
+    assert find_best_line(np.repeat([0.0, 0.4], 500), np.array([0.3, 0.5])) == find_best_line(
         np.array([0.0, 0.4]), np.array([0.3, 0.5])
     )
 
@@ -138,7 +137,11 @@ def test_selections_side_by_side() -> None:
     rows = views.at("candidate")
     found = compare_selections(
         views,
-        [Selection("EAP", rows[:1]), Selection("Lava", rows[1:]), Selection("none", rows[:0])],
+        [
+            PromptSelection("EAP", rows[:1]),
+            PromptSelection("Lava", rows[1:]),
+            PromptSelection("none", rows[:0]),
+        ],
     )
     assert [(c.selection.name, c.best.pair, c.best.test_auc) for c in found] == [
         ("EAP", 0, 1.0),
@@ -156,8 +159,8 @@ def test_the_worst_mistakes_come_first() -> None:
             "test_anomaly": [0.3, 0.7, -0.4],
         }
     )
-    (choice,) = compare_selections(views, [Selection("EAP", views.at("candidate"))])
-    found = mistakes(views, choice)  # the line runs at 0.4
+    (choice,) = compare_selections(views, [PromptSelection("EAP", views.at("candidate"))])
+    found = find_mistakes(views, choice)  # the line runs at 0.4
     assert found.held_out
     assert found.judged == 6
     assert found.line == pytest.approx(1 / (1 + np.exp(-4.0)))
@@ -173,14 +176,14 @@ def test_the_worst_mistakes_come_first() -> None:
 def test_an_image_on_the_line_counts_as_normal() -> None:
     views = seen({"normal": [0.0, 0.2], "candidate": [0.6], "test_normal": [0.4],
                   "test_anomaly": [0.4]})  # fmt: skip
-    (choice,) = compare_selections(views, [Selection("one", np.array([2]))])
-    assert [one.item for one in mistakes(views, choice).found] == ["test_anomaly0"]
+    (choice,) = compare_selections(views, [PromptSelection("one", np.array([2]))])
+    assert [one.item for one in find_mistakes(views, choice).found] == ["test_anomaly0"]
 
 
 def test_without_a_test_set_the_images_it_was_chosen_by_are_judged() -> None:
     views = seen({"normal": [0.0, 0.1, 0.9], "candidate": [0.8, 0.7]})
-    (choice,) = compare_selections(views, [Selection("EAP", views.at("candidate"))])
-    found = mistakes(views, choice)
+    (choice,) = compare_selections(views, [PromptSelection("EAP", views.at("candidate"))])
+    found = find_mistakes(views, choice)
     assert (found.held_out, found.judged) == (False, 5)
     assert [m.item for m in found.found] == ["normal2"]
 
@@ -195,7 +198,7 @@ def test_without_a_test_set_the_images_it_was_chosen_by_are_judged() -> None:
     ],
 )
 def test_lines_by_hand(low: list[float], high: list[float], line: float) -> None:
-    assert best_line(np.array(low, dtype=float), np.array(high, dtype=float)) == line
+    assert find_best_line(np.array(low, dtype=float), np.array(high, dtype=float)) == line
 
 
 numbers = st.floats(-1, 1, width=16)
@@ -215,7 +218,7 @@ def test_no_other_line_is_better(low: Floats, high: Floats) -> None:
         return float(np.mean(high <= line) + np.mean(low > line))
 
     tried = np.concatenate([low, high, low + 1e-6, high + 1e-6])
-    assert errors(best_line(low, high)) <= min(errors(line) for line in tried) + 1e-9
+    assert errors(find_best_line(low, high)) <= min(errors(line) for line in tried) + 1e-9
 
 
 vectors = arrays(np.float64, (9, 4), elements=numbers)

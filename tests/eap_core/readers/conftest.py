@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from eap_core.errors import DataError
-from eap_core.readers import Reading, read_table
+from eap_core.base.errors import DataError
+from eap_core.readers import read_table
+from eap_core.readers.files import Reading
 
 Write = Callable[..., Path]
 Refuse = Callable[..., str]

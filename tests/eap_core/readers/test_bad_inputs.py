@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eap_core.errors import DataError
+from eap_core.base.errors import DataError
 from eap_core.readers import read_table
 
 BAD_INPUTS = Path(__file__).parents[4] / "shared" / "badinputs"

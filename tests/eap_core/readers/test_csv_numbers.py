@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eap_core.readers import read_table
-from eap_core.readers.number_text import COMMA, POINT, numbers_in
+from eap_core.readers.numbers import COMMA, POINT, numbers_in
 from tests.eap_core.readers.conftest import Refuse, Write
 
 

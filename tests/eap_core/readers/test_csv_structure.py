@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eap_core.readers import csv_split, limits, read_table
+from eap_core.readers import csv, files, read_table
 from tests.eap_core.readers.conftest import Refuse, Write
 
 NUMBERS = np.array([[1.5, 2.0], [3.25, 4.0]])
@@ -129,10 +129,10 @@ def test_a_value_may_be_longer_than_the_csv_module_allows(write: Write) -> None:
 
 
 def test_limits(refusal: Refuse, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MAX_ROWS", 3)
+    monkeypatch.setattr(files, "MAX_ROWS", 3)
     assert len(read_table(write("a,b\n1,2\n1,2\n1,2\n"))) == 3
     assert "4 rows; limit is 3" in refusal("a,b\n1,2\n1,2\n1,2\n1,2\n")
-    monkeypatch.setattr(limits, "MAX_CELLS", 5)
+    monkeypatch.setattr(files, "MAX_CELLS", 5)
     assert "3 rows × 2 columns; limit is 5" in refusal("a,b\n1,2\n1,2\n1,2\n")
 
 
@@ -140,7 +140,7 @@ def test_no_line_is_skipped_where_pyarrow_gives_up(
     write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = "".join(f"{i},{'x' * 50}\n" for i in range(500))
-    monkeypatch.setattr(csv_split, "_BLOCK", 40)
+    monkeypatch.setattr(csv, "_BLOCK", 40)
     assert read_table(write("a,b\n" + rows)).values[:, 0].tolist() == list(range(500))
 
 

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eap_core.errors import DataError
-from eap_core.missing import MISSING_WORDS
-from eap_core.readers import Reading, read_table
+from eap_core.base.errors import DataError
+from eap_core.base.table import MISSING_WORDS
+from eap_core.readers import read_table
+from eap_core.readers.files import Reading
 from tests.eap_core.readers.conftest import Refuse, Write
 
 TEXT = "id,a,b,kind,label\nx,1,,red,0\nNA,2,5,,1\n-,NA,6,blue,0\n?,4,7,red,1\n"

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eap_core.errors import DataError
-from eap_core.readers import Reading, read_table, signature
+from eap_core.base.errors import DataError
+from eap_core.readers import files, read_table
+from eap_core.readers.files import Reading
 from tests.eap_core.readers.conftest import Refuse, Write
 
 
@@ -97,7 +98,7 @@ def test_a_file_that_cannot_be_read(write: Write, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_size_is_looked_at_first(refusal: Refuse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(signature, "MAX_BYTES", 5)
+    monkeypatch.setattr(files, "MAX_BYTES", 5)
     assert "has 8 bytes; limit is 5" in refusal("a,b\n1,2\n")
 
 

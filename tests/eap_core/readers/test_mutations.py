@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eap_core.errors import DataError
+from eap_core.base.errors import DataError
 from eap_core.readers import read_table
 
 ROUNDS = 400

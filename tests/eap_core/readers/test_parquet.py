@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eap_core.readers import Reading, limits, parquet, read_table
+from eap_core.readers import files, parquet, read_table
+from eap_core.readers.files import Reading
 from tests.eap_core.readers.conftest import Refuse, Write
 
 
@@ -96,12 +97,12 @@ def test_bad_names_and_text(refusal: Refuse) -> None:
 def test_limits_come_before_reading(refusal: Refuse, monkeypatch: pytest.MonkeyPatch) -> None:
     content = _parquet({"a": np.zeros(100), "b": np.zeros(100)})
     monkeypatch.setattr(parquet, "_read", None)  # reading would fail
-    monkeypatch.setattr(limits, "MAX_ROWS", 99)
+    monkeypatch.setattr(files, "MAX_ROWS", 99)
     assert "100 rows; limit is 99" in refusal(content, "t.parquet")
-    monkeypatch.setattr(limits, "MAX_ROWS", 100)
-    monkeypatch.setattr(limits, "MAX_CELLS", 199)
+    monkeypatch.setattr(files, "MAX_ROWS", 100)
+    monkeypatch.setattr(files, "MAX_CELLS", 199)
     assert "100 rows × 2 columns; limit is 199" in refusal(content, "t.parquet")
-    monkeypatch.setattr(limits, "MAX_COLUMNS", 1)
+    monkeypatch.setattr(files, "MAX_COLUMNS", 1)
     assert "2 columns; limit is 1" in refusal(content, "t.parquet")
 
 
@@ -134,7 +135,7 @@ def test_a_damaged_footer_does_not_end_the_process(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     code = (
         "import pathlib, sys\n"
-        "from eap_core.errors import DataError\n"
+        "from eap_core.base.errors import DataError\n"
         "from eap_core.readers import Reading, read_table\n"
         "path = pathlib.Path(sys.argv[1])\n"
         "content = path.read_bytes()\n"

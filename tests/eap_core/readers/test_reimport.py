@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eap_core.readers import Reading, read_table
-from eap_core.writers import write_frame
+from eap_core.base.files import write_frame
+from eap_core.readers import read_table
+from eap_core.readers.files import Reading
 from tests.conftest import SHARED
 from tests.eap_core.readers.conftest import Write
 

@@ -7,9 +7,10 @@ import sys
 
 import pytest
 
-from eap_core.errors import SettingsError
-from eap_core.readers import Reading, read_table
-from eap_core.readers.labels import LABEL_NAMES
+from eap_core.base.errors import SettingsError
+from eap_core.readers import read_table
+from eap_core.readers.columns import LABEL_NAMES
+from eap_core.readers.files import Reading
 from tests.eap_core.readers.conftest import Refuse, Write
 
 

@@ -13,13 +13,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eap_core.errors import DataError
-from eap_core.readers import Reading, read_table
-from eap_core.readers.csv_dialect import find_dialect
-from eap_core.readers.csv_records import Layout, row_lines, rows
-from eap_core.readers.csv_split import split_exact, split_fast
-from eap_core.readers.remarks import Remarks
-from eap_core.table import Table
+from eap_core.base.errors import DataError
+from eap_core.base.table import Table
+from eap_core.readers import read_table
+from eap_core.readers.csv import (
+    CsvLayout,
+    find_dialect,
+    number_lines,
+    read_rows,
+    split_exact,
+    split_fast,
+)
+from eap_core.readers.files import Reading, ReadNotes
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 WORDS = st.text(st.sampled_from('abÄé ,;|"\n\t=@名'), max_size=8).map(lambda text: f"w{text}")
@@ -145,11 +150,11 @@ PIECES = [
 def test_both_splitters_see_the_same(text: str) -> None:
     for header in (("h0",), ("h0", "h1")):
         data = f"{','.join(header)}\n{text}".encode()
-        layout = Layout("t.csv", ",", header)
+        layout = CsvLayout("t.csv", ",", header)
         fast = split_fast(data, layout)
         if fast is None:
             continue  # the exact splitter decides alone
-        exact = split_exact(data, layout, Remarks("t.csv"))
+        exact = split_exact(data, layout, ReadNotes("t.csv"))
         assert [column.to_pylist() for column in fast] == [column.to_pylist() for column in exact]
         unnamed = split_fast(data, layout._replace(named=False))
         if unnamed is not None:
@@ -159,12 +164,12 @@ def test_both_splitters_see_the_same(text: str) -> None:
 
 
 def test_the_fast_splitter_takes_what_is_regular() -> None:
-    layout = Layout("t.csv", ",", ("a", "b"))
+    layout = CsvLayout("t.csv", ",", ("a", "b"))
     for text in (b"a,b\n1,2\n", b"a,b\r\n1,2", b"a,b\r1,2\r", b'a,b\n"x\n""y",2\n"",""""\n\n'):
         assert split_fast(text, layout) is not None
     for text in (b"a,b\n\n1,2\n", b"a,b\n1\n", b'a,b\n"1,2\n', b'a,b\n"1"2,3\n', b"a,b\n1\r,2\n"):
         assert split_fast(text, layout) is None
-    assert split_fast(b"a,b\n1,2\n", Layout("t.csv", ",", ("a", "c"))) is None
+    assert split_fast(b"a,b\n1,2\n", CsvLayout("t.csv", ",", ("a", "c"))) is None
 
 
 @given(st.lists(st.text("ab\n", max_size=4), min_size=1, max_size=20), st.data())
@@ -174,9 +179,9 @@ def test_lines_of_rows(cells: list[str], data: st.DataObject) -> None:
         lines.append(text.count("\n") + 1)
         text += f'"{cell}",1\n'
     wanted = data.draw(st.lists(st.integers(0, len(cells) - 1), min_size=1, max_size=4))
-    layout = Layout("t.csv", ",", ("h0", "h1"))
-    assert row_lines(text.encode(), layout, wanted) == [lines[row] for row in wanted]
-    assert [record.line for record in rows(text.encode(), layout)] == lines
+    layout = CsvLayout("t.csv", ",", ("h0", "h1"))
+    assert number_lines(text.encode(), layout, wanted) == [lines[row] for row in wanted]
+    assert [record.line for record in read_rows(text.encode(), layout)] == lines
 
 
 @given(st.text(max_size=60))

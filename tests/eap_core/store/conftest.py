@@ -9,8 +9,7 @@ import pytest
 
 from eap_core.store import projects
 from eap_core.store.items import Item, NewItem, NewUpload, add_upload, items_of
-from eap_core.store.opening import open_store
-from eap_core.store.store import Store
+from eap_core.store.store import Store, open_store
 from tests.eap_core.store.postgres import Server, new_server
 
 

@@ -15,32 +15,24 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eap_core.errors import DataError
+from eap_core.base.errors import DataError
+from eap_core.base.progress import Cancelled
 from eap_core.health.finding import Finding
-from eap_core.images.thumbnail import thumbnail as make_thumbnail
-from eap_core.progress import Cancelled
-from eap_core.projects.given import Taken
-from eap_core.projects.plan import Plan
-from eap_core.projects.state import state_of
-from eap_core.review import Decision, fold
+from eap_core.images.decode import thumbnail as make_thumbnail
+from eap_core.project.files import IntakeReport
+from eap_core.project.plan import Plan
+from eap_core.project.problem import state_of
+from eap_core.review.log import Decision, fold
 from eap_core.store import projects, runs
 from eap_core.store.backup import backup
-from eap_core.store.decisions import append, log
-from eap_core.store.items import (
-    NewItem,
-    NewUpload,
-    add_upload,
-    items_of,
-    remove_upload,
-    uploads_of,
-)
-from eap_core.store.opening import open_store
-from eap_core.store.overview import overviews
+from eap_core.store.decisions import append, read_log
+from eap_core.store.items import NewItem, NewUpload, add_upload, items_of, remove_upload, uploads_of
+from eap_core.store.projects import list_overviews
 from eap_core.store.restore import restore
-from eap_core.store.store import Store
+from eap_core.store.store import Store, open_store
 
 SMALL = make_thumbnail(Image.new("RGB", (9, 7), (200, 30, 40)))
-TAKEN = Taken({"candidate": 2}, (("x.txt", "is no image"),), ("a note",), ()).record
+TAKEN = IntakeReport({"candidate": 2}, (("x.txt", "is no image"),), ("a note",), ()).record
 PLAN: dict[str, Any] = {**Plan().record, "notes": [], "warnings": ["a warning"]}
 
 
@@ -88,13 +80,17 @@ def view(store: Store, project: str) -> list[object]:
         projects.by_id(store, project).created,
         [replace(upload, id="", project="") for upload in uploads_of(store, project)],
         [replace(item, id="", project="", upload="") for item in items],
-        [row._replace(item=name[row.item]) for row in log(store, project)],
+        [row._replace(item=name[row.item]) for row in read_log(store, project)],
         [replace(run, id="", project="", job=None) for run in found],
         [[name[item] for item in runs.candidates_of(store, run.id)] for run in found],
         [{k: v.tobytes() for k, v in runs.scores_of(store, run.id).items()} for run in found],
         [run.id == projects.by_id(store, project).current_run for run in found],
-        {name[item]: state.verdict for item, state in fold(log(store, project)).items()},
-        [(each.reviewed, each.accepted) for each in overviews(store) if each.project.id == project],
+        {name[item]: state.verdict for item, state in fold(read_log(store, project)).items()},
+        [
+            (each.reviewed, each.accepted)
+            for each in list_overviews(store)
+            if each.project.id == project
+        ],
     ]
 
 
@@ -130,7 +126,7 @@ def test_restoring_twice_makes_a_second_project(store: Store, full: str, tmp_pat
     assert len({full, second.id, third.id}) == 3
     assert (second.name, third.name) == ("Stahl (2)", "Kopie")
     assert view(store, full) == view(store, second.id) == view(store, third.id) == before
-    row = log(store, second.id)[-1]
+    row = read_log(store, second.id)[-1]
     append(store, second.id, [row._replace(uuid=str(uuid4()))])
     assert view(store, full) == before
 
@@ -288,7 +284,7 @@ def test_a_bad_backup_changes_nothing(
     target = open_store(tmp_path / "target")
     with pytest.raises(DataError, match=message):
         restore(target, repacked(file, change, honest=honest))
-    assert overviews(target) == []
+    assert list_overviews(target) == []
     assert not list(target.blobs.folder.rglob("originals/*/*"))
     assert restore(target, file).name == "Stahl"
     target.close()
@@ -309,7 +305,7 @@ def test_a_backup_cut_off_anywhere_is_told(tmp_path: Path) -> None:
         file.write_bytes(data[:size])
         with pytest.raises(DataError, match="not restored"):
             restore(store, file)
-    assert len(overviews(store)) == 1
+    assert len(list_overviews(store)) == 1
     store.close()
 
 
@@ -320,7 +316,7 @@ def test_ids_of_another_project_are_refused(store: Store, full: str, tmp_path: P
     with pytest.raises(DataError, match="ids that other projects use"):
         restore(store, repacked(file, about(id=str(uuid4())), honest=True))
     assert view(store, full) == before
-    assert len(overviews(store)) == 1
+    assert len(list_overviews(store)) == 1
 
 
 def test_a_cancelled_restore_leaves_nothing(tmp_path: Path) -> None:
@@ -333,7 +329,7 @@ def test_a_cancelled_restore_leaves_nothing(tmp_path: Path) -> None:
 
     with pytest.raises(Cancelled):
         restore(target, file, progress=stop)
-    assert overviews(target) == []
+    assert list_overviews(target) == []
     assert not list(target.blobs.folder.rglob("originals/*/*"))
     source.close()
     target.close()

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from eap_core.errors import DataError
-from eap_core.store.blobs import Blobs, whole_file
-from eap_core.store.failures import told_of_disk
+from eap_core.base.errors import DataError
+from eap_core.base.files import whole_file
+from eap_core.store.blobs import Blobs
+from eap_core.store.errors import explain_disk_errors
 
 DATA = b"the same bytes" * 1000
 HASH = hashlib.sha256(DATA).hexdigest()
@@ -101,7 +102,8 @@ def test_a_failed_write_leaves_the_earlier_thumbnail(blobs: Blobs) -> None:
 UMASK = """
 import os, sys
 from pathlib import Path
-from eap_core.store.blobs import Blobs, whole_file
+from eap_core.base.files import whole_file
+from eap_core.store.blobs import Blobs
 
 os.umask(int(sys.argv[2], 8))
 folder = Path(sys.argv[1])
@@ -128,6 +130,6 @@ def test_files_have_the_rights_that_the_umask_leaves(tmp_path: Path, umask: str,
 def test_a_folder_in_the_place_of_a_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "b.zip").mkdir()
     refused = pytest.raises(DataError, match="not saved: a folder is there, not a file")
-    with refused, told_of_disk(), whole_file(tmp_path / "b.zip"):
+    with refused, explain_disk_errors(), whole_file(tmp_path / "b.zip"):
         pytest.fail("the work was begun")
     assert [path.name for path in tmp_path.iterdir()] == ["b.zip"]

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eap_core.errors import DataError
-from eap_core.review import REASONS, Decision, Verdict, fold, last_undoable, undoing
+from eap_core.base.errors import DataError
+from eap_core.review.log import REASONS, Decision, Verdict, fold, last_undoable, make_undo
 from eap_core.store import projects
-from eap_core.store.decisions import append, log
+from eap_core.store.decisions import append, read_log
 from eap_core.store.items import Item, NewItem, NewUpload, add_upload, items_of
-from eap_core.store.overview import overviews
+from eap_core.store.projects import list_overviews
 from eap_core.store.schema import decisions, now
 from eap_core.store.store import Store
 
@@ -38,11 +38,11 @@ def test_the_log_holds_what_was_decided(store: Store, project: str, items: list[
         (given[0].uuid, 1, False),
         (given[1].uuid, 2, False),
     ]
-    found = log(store, project)
+    found = read_log(store, project)
     assert [row._replace(seq=0, at=None) for row in found] == given
     assert [(row.seq, row.at) for row in found] == [(ack.seq, ack.at) for ack in acks]
-    assert log(store, project, since=1) == found[1:]
-    assert log(store, project, since=2) == []
+    assert read_log(store, project, since=1) == found[1:]
+    assert read_log(store, project, since=2) == []
     assert append(store, project, []) == []
 
 
@@ -54,7 +54,7 @@ def test_sending_again_changes_nothing(store: Store, project: str, items: list[I
     again = append(store, project, later)
     assert again[0] == replace(first, repeated=True) == again[2]
     assert (again[1].seq, again[1].repeated) == (3, False)
-    assert len(log(store, project)) == 3
+    assert len(read_log(store, project)) == 3
 
 
 def test_a_uuid_with_another_content_is_refused(
@@ -73,7 +73,7 @@ def test_a_uuid_with_another_content_is_refused(
     twice = made(items[1])
     with pytest.raises(DataError, match="saved with another content"):
         append(store, project, [twice, twice._replace(verdict="reject")])
-    assert len(log(store, project)) == 1
+    assert len(read_log(store, project)) == 1
 
 
 def test_the_same_uuid_may_be_in_two_projects(
@@ -109,7 +109,7 @@ def test_what_is_no_decision_is_refused_with_all_that_came_with_it(
     bad = made(items[0])._replace(**change)  # type: ignore[arg-type]
     with pytest.raises(DataError, match=message):
         append(store, project, [made(items[1]), bad])
-    assert log(store, project) == []
+    assert read_log(store, project) == []
 
 
 def test_an_item_of_another_project_is_refused(store: Store, items: list[Item]) -> None:
@@ -120,7 +120,7 @@ def test_an_item_of_another_project_is_refused(store: Store, items: list[Item]) 
 
 def test_every_reason_is_accepted(store: Store, project: str, items: list[Item]) -> None:
     append(store, project, [made(items[0], "reject", reason=reason) for reason in REASONS])
-    assert [row.reason for row in log(store, project)] == list(REASONS)
+    assert [row.reason for row in read_log(store, project)] == list(REASONS)
 
 
 def test_the_second_of_two_reviewers_is_told(store: Store, project: str, items: list[Item]) -> None:
@@ -131,7 +131,7 @@ def test_the_second_of_two_reviewers_is_told(store: Store, project: str, items: 
     assert told.conflict is not None
     assert (told.conflict.reviewer, told.conflict.verdict) == ("one", "accept")
     assert told.conflict.at == first.at
-    assert [row.reviewer for row in log(store, project)] == ["one", "two"]
+    assert [row.reviewer for row in read_log(store, project)] == ["one", "two"]
     (knowing,) = append(store, project, [made(item, "reject", "one", seen=told.seq)])
     assert knowing.conflict is None
     append(store, project, [made(item, "undo", "one", undo_of=first.uuid)])
@@ -155,9 +155,9 @@ def test_no_conflict_with_oneself_with_what_was_undone_or_another_item(
 
 def test_a_batch_is_undone_in_one_step(store: Store, project: str, items: list[Item]) -> None:
     append(store, project, [made(item, batch="b") for item in items])
-    rows = last_undoable(log(store, project), "one")
-    append(store, project, undoing(rows, "one", 12))
-    states = fold(log(store, project))
+    rows = last_undoable(read_log(store, project), "one")
+    append(store, project, make_undo(rows, "one", 12))
+    states = fold(read_log(store, project))
     assert len(rows) == 12
     assert {state.verdict for state in states.values()} == {None}
 
@@ -169,8 +169,8 @@ def test_a_decision_and_its_undo_may_come_together(
     undo = made(items[0], "undo", undo_of=first.uuid)
     redo = made(items[0], "undo", undo_of=undo.uuid)
     append(store, project, [first, undo, redo])
-    assert fold(log(store, project))[items[0].id].verdict == "accept"
-    assert overviews(store)[0].accepted == 1
+    assert fold(read_log(store, project))[items[0].id].verdict == "accept"
+    assert list_overviews(store)[0].accepted == 1
 
 
 def test_a_row_is_undone_once_and_on_its_own_item(
@@ -211,8 +211,8 @@ def test_the_counts_in_sql_are_those_of_the_fold(
             rows.append(made(items[number], "undo", undo_of=target))
     for start in range(0, len(rows), 3):
         append(store, project, rows[start : start + 3])
-    states = fold(log(store, project)).values()
-    (found,) = (each for each in overviews(store) if each.project.id == project)
+    states = fold(read_log(store, project)).values()
+    (found,) = (each for each in list_overviews(store) if each.project.id == project)
     assert found.reviewed == sum(state.decided for state in states)
     assert found.accepted == sum(state.verdict == "accept" for state in states)
 
@@ -237,7 +237,7 @@ def test_many_threads_append_at_once(store: Store, project: str, items: list[Ite
             append(store, project, [decision])
 
     at_once([lambda mine=mine: send(mine) for mine in sent])  # type: ignore[misc]
-    found = log(store, project)
+    found = read_log(store, project)
     assert [row.seq for row in found] == list(range(1, 121))
     assert {row.uuid for row in found} == {d.uuid for mine in sent for d in mine}
     times = [row.at for row in found]
@@ -249,7 +249,7 @@ def test_the_same_decision_sent_by_many_at_once_is_saved_once(
 ) -> None:
     decision = made(items[0])
     at_once([lambda: append(store, project, [decision])] * 6)
-    assert len(log(store, project)) == 1
+    assert len(read_log(store, project)) == 1
 
 
 def test_a_reader_never_misses_a_row(store: Store, project: str, items: list[Item]) -> None:
@@ -260,7 +260,7 @@ def test_a_reader_never_misses_a_row(store: Store, project: str, items: list[Ite
     def poll() -> None:
         while True:
             last = done.is_set()
-            polled.extend(log(store, project, since=polled[-1].seq if polled else 0))
+            polled.extend(read_log(store, project, since=polled[-1].seq if polled else 0))
             if last:
                 return
 
@@ -273,7 +273,7 @@ def test_a_reader_never_misses_a_row(store: Store, project: str, items: list[Ite
     at_once([lambda name=name: send(name) for name in "abcd"])  # type: ignore[misc]
     done.set()
     reader.join()
-    assert polled == log(store, project)
+    assert polled == read_log(store, project)
     assert len(polled) == 120
 
 
@@ -285,15 +285,18 @@ def test_a_slow_transaction_holds_later_ones_back(
         pytest.skip("SQLite has one writer")
     second = threading.Thread(target=append, args=(store, project, [made(items[1])]))
     with store.writing() as connection:
-        projects.hold(connection, project)
+        projects.lock_project(connection, project)
         second.start()
         second.join(0.5)
         assert second.is_alive()
-        assert log(store, project) == []
+        assert read_log(store, project) == []
         row = vars_of(made(items[0])) | {"project": project, "seq": 1, "root": None}
         connection.execute(decisions.insert().values(row))
     second.join()
-    assert [(r.seq, r.item) for r in log(store, project)] == [(1, items[0].id), (2, items[1].id)]
+    assert [(r.seq, r.item) for r in read_log(store, project)] == [
+        (1, items[0].id),
+        (2, items[1].id),
+    ]
 
 
 def vars_of(decision: Decision) -> dict[str, object]:

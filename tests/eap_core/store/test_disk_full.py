@@ -12,15 +12,14 @@ from uuid import uuid4
 
 import pytest
 
-from eap_core.errors import DataError
-from eap_core.review import Decision
+from eap_core.base.errors import DataError
+from eap_core.review.log import Decision
 from eap_core.store import projects
 from eap_core.store.backup import backup
-from eap_core.store.decisions import append, log
-from eap_core.store.failures import told
+from eap_core.store.decisions import append, read_log
+from eap_core.store.errors import explain_db_errors
 from eap_core.store.items import Item, NewItem, NewUpload, add_upload, items_of
-from eap_core.store.opening import open_store
-from eap_core.store.store import DATABASE, Store
+from eap_core.store.store import DATABASE, Store, open_store
 
 
 @pytest.fixture
@@ -61,7 +60,7 @@ def test_a_full_disk_is_told_and_forgotten_when_there_is_room(small_disk: Path) 
     with pytest.raises(DataError, match="not saved: the disk is full — free some room"):
         saved.extend(append(store, project, [decision])[0].uuid for decision in many)
     decision = many[len(saved)]
-    assert [row.uuid for row in log(store, project)] == saved  # reading works all the while
+    assert [row.uuid for row in read_log(store, project)] == saved  # reading works all the while
     with pytest.raises(DataError, match="the disk is full"):
         append(store, project, [decision])
     with pytest.raises(DataError, match="not saved: the disk is full"):
@@ -70,7 +69,7 @@ def test_a_full_disk_is_told_and_forgotten_when_there_is_room(small_disk: Path) 
         backup(store, project, small_disk / "b.zip")
     ballast.unlink()
     append(store, project, [decision])
-    assert [row.uuid for row in log(store, project)] == [*saved, decision.uuid]
+    assert [row.uuid for row in read_log(store, project)] == [*saved, decision.uuid]
     assert store.blobs.read(store.blobs.put(bytes(200_000))) == bytes(200_000)
     backup(store, project, small_disk / "b.zip")
     left = {path.name for path in small_disk.rglob("*") if ".partial" in path.name}
@@ -81,9 +80,9 @@ def test_a_full_disk_is_told_and_forgotten_when_there_is_room(small_disk: Path) 
 LIMITED = """
 import resource, sys
 from pathlib import Path
-from eap_core.errors import DataError
-from eap_core.store.decisions import append, log
-from eap_core.store.opening import open_store
+from eap_core.base.errors import DataError
+from eap_core.store.decisions import append, read_log
+from eap_core.store.store import open_store
 from tests.eap_core.store.test_disk_full import decided, filled
 
 store = open_store(Path(sys.argv[1]))
@@ -99,10 +98,10 @@ try:
         saved.append(decision.uuid)
 except DataError as error:
     print(error)
-assert [row.uuid for row in log(store, project)] == saved
+assert [row.uuid for row in read_log(store, project)] == saved
 resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 append(store, project, [decision])
-assert [row.uuid for row in log(store, project)] == [*saved, decision.uuid]
+assert [row.uuid for row in read_log(store, project)] == [*saved, decision.uuid]
 print(len(saved))
 """
 
@@ -126,10 +125,13 @@ def test_a_read_only_store_is_told(tmp_path: Path) -> None:
     project, item = filled(store)
     with store.writing() as connection:
         connection.exec_driver_sql("PRAGMA query_only = 1")
-        with pytest.raises(DataError, match="not saved: the store is read-only"), told():
+        with (
+            pytest.raises(DataError, match="not saved: the store is read-only"),
+            explain_db_errors(),
+        ):
             connection.exec_driver_sql("UPDATE projects SET name = 'x'")
     append(store, project, [decided(item)])
-    assert len(log(store, project)) == 1
+    assert len(read_log(store, project)) == 1
     store.close()
 
 

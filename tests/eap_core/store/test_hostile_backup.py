@@ -16,23 +16,22 @@ import pytest
 from PIL import Image
 from sqlalchemy import text
 
-from eap_core.errors import DataError
+from eap_core.base.errors import DataError
 from eap_core.health.finding import Finding
 from eap_core.images.decode import decode
-from eap_core.projects.given import Given
-from eap_core.projects.intake import take
-from eap_core.projects.plan import Plan
-from eap_core.projects.scored import score_project
+from eap_core.project.files import InputFile
+from eap_core.project.images import image_item
+from eap_core.project.intake import take
+from eap_core.project.plan import Plan
+from eap_core.project.run import score_project
 from eap_core.store import projects, runs
-from eap_core.store.archive_form import MOST_IN_PROJECT, MOST_IN_THUMBNAIL
-from eap_core.store.backup import backup
-from eap_core.store.bin import empty_bin
+from eap_core.store.backup import MOST_IN_PROJECT, MOST_IN_THUMBNAIL, backup
+from eap_core.store.cleanup import empty_bin
 from eap_core.store.items import NewItem, NewUpload, add_upload, items_of, uploads_of
-from eap_core.store.opening import open_store
-from eap_core.store.overview import overviews
+from eap_core.store.projects import list_overviews
 from eap_core.store.restore import restore
-from eap_core.store.store import Store
-from tests.eap_core.projects.conftest import table_text
+from eap_core.store.store import Store, open_store
+from tests.eap_core.project.conftest import table_text
 from tests.eap_core.store.test_backup import (
     PLAN,
     SMALL,
@@ -100,14 +99,14 @@ def test_what_is_too_large_is_refused(
 ) -> None:
     with pytest.raises(DataError, match=message):
         restore(store, repacked(file, change, honest=True))
-    assert overviews(store) == []
+    assert list_overviews(store) == []
 
 
 BOMB = """
 import hashlib, json, resource, sys, zipfile
 from pathlib import Path
-from eap_core.errors import DataError
-from eap_core.store.opening import open_store
+from eap_core.base.errors import DataError
+from eap_core.store.store import open_store
 from eap_core.store.restore import restore
 
 source, kind = sys.argv[2:4]
@@ -212,7 +211,7 @@ def test_rows_that_the_program_could_not_use_are_refused(
     changed = repacked(file, edited(table, 0, **values), honest=True)
     with pytest.raises(DataError, match=f"{named}.*is not what this program writes"):
         restore(target, changed)
-    assert overviews(target) == []
+    assert list_overviews(target) == []
     target.close()
 
 
@@ -222,7 +221,7 @@ def scored(store: Store, tmp_path: Path) -> str:
     for name, rows, shift in (("normal", 60, 0.0), ("candidate", 12, 2.0)):
         path = tmp_path / f"{name}.csv"
         path.write_text(table_text(rows, len(name), shift))
-        take(store, project, [Given.at(path)], name)  # type: ignore[arg-type]
+        take(store, project, [InputFile.at(path)], name)  # type: ignore[arg-type]
     score_project(store, project, Plan())
     return project
 
@@ -247,7 +246,7 @@ def test_a_table_that_could_not_be_read_again_is_refused(
         changed = repacked(made, edited("uploads", 0, details=details), honest=True)
         with pytest.raises(DataError, match=f"uploads.details.{key}"):
             restore(store, changed)
-    assert len(overviews(store)) == 1
+    assert len(list_overviews(store)) == 1
 
 
 def table_details(store: Store, project: str) -> dict[str, Any]:
@@ -264,11 +263,18 @@ def test_an_image_needs_its_facts_and_its_original(store: Store, tmp_path: Path)
     made = backup(store, project, tmp_path / "b.zip").file
     assert len(items_of(store, restore(store, made).id)) == 1
     broken: list[dict[str, Any]] = [{"facts": without(facts, key)} for key in facts]
+    broken += [{"facts": {**facts, "perceptual": 7}}, {"facts": {**facts, "other": "x"}}]
     for values in [{"sha256": None}, *broken]:
         changed = repacked(made, edited("items", 0, **values), honest=True)
         with pytest.raises(DataError, match=r"items\.(facts|sha256)"):
             restore(store, changed)
-    assert len(overviews(store)) == 2
+    assert len(list_overviews(store)) == 2
+    # An earlier version also kept a hash of how an image looks.
+    earlier = repacked(
+        made, edited("items", 0, facts={**facts, "perceptual": "8" * 16}), honest=True
+    )
+    [item] = items_of(store, restore(store, earlier).id)
+    assert asdict(image_item(item).facts) == {**facts, "notes": tuple(facts["notes"])}
 
 
 def test_a_folder_is_no_backup_and_no_place_for_one(
@@ -315,7 +321,7 @@ def test_an_id_that_would_lead_somewhere_else_is_refused(
     target = open_store(tmp_path / "target")
     with pytest.raises(DataError, match="is no id"):
         restore(target, repacked(file, with_id(table, own, new), honest=True))
-    assert overviews(target) == []
+    assert list_overviews(target) == []
     assert not list(target.blobs.folder.rglob("originals/*/*"))
     assert mine.read_text() == "mine"
     target.close()
@@ -345,7 +351,7 @@ def test_emptying_the_bin_deletes_nothing_outside_whatever_the_ids_are(
             connection.execute(statement, {"new": new, "old": old})
     projects.to_bin(store, bad)
     assert empty_bin(store) == 1
-    assert overviews(store) == []
+    assert list_overviews(store) == []
     kept = [outside, store.home, store.home / "exports", tmp_path / "a"]
     assert all((folder / "mine.npz").read_text() == "mine" for folder in kept)
     store.close()

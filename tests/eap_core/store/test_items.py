@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from eap_core.errors import DataError
-from eap_core.progress import Cancelled
+from eap_core.base.errors import DataError
+from eap_core.base.progress import Cancelled
 from eap_core.store import items as module
 from eap_core.store import projects
 from eap_core.store.ids import new_ids

@@ -9,11 +9,10 @@ from datetime import timedelta
 
 import pytest
 
-from eap_core.errors import DataError
+from eap_core.base.errors import DataError, EapError
 from eap_core.store import jobs
-from eap_core.store.connect import BUSY_SECONDS
 from eap_core.store.schema import now
-from eap_core.store.store import Store
+from eap_core.store.store import BUSY_SECONDS, Store
 
 
 def started(store: Store, job: jobs.Job, pid: int | None = None) -> str:
@@ -33,7 +32,7 @@ def test_a_job_from_beginning_to_end(store: Store, project: str) -> None:
     done = jobs.by_id(store, job.id)
     assert (done.status, done.share, done.result) == ("finished", 1.0, {"run": "r"})
     assert done.finished_at is not None
-    assert not jobs.fail(store, job.id, token, "late")
+    assert not jobs.fail(store, job.id, token, EapError("late"))
     assert jobs.by_id(store, job.id) == done
 
 
@@ -51,7 +50,7 @@ def test_a_running_job_is_asked_to_stop(store: Store) -> None:
     assert jobs.by_id(store, job.id).cancel_requested
     assert jobs.beat(store, job.id, token, 0.5, "x") is True
     assert jobs.by_id(store, job.id).status == "running"
-    assert jobs.cancelled(store, job.id, token)
+    assert jobs.end_cancelled(store, job.id, token)
     assert jobs.by_id(store, job.id).status == "cancelled"
 
 
@@ -65,27 +64,27 @@ def test_a_waiting_job_is_cancelled_at_once(store: Store) -> None:
 def test_a_silent_worker_is_dead(store: Store) -> None:
     job = jobs.create(store, "score", {})
     started(store, job)
-    assert jobs.dead(store) == []
+    assert jobs.list_dead(store) == []
     blocked = now() + timedelta(seconds=BUSY_SECONDS + 5)  # its beat waits for another writer
-    assert jobs.dead(store, blocked) == []
+    assert jobs.list_dead(store, blocked) == []
     later = now() + timedelta(seconds=jobs.DEAD_AFTER + 1)
-    assert [j.id for j in jobs.dead(store, later)] == [job.id]
-    assert jobs.dead(store, later, after=120) == []
+    assert [j.id for j in jobs.list_dead(store, later)] == [job.id]
+    assert jobs.list_dead(store, later, after=120) == []
 
 
 def test_a_job_that_no_worker_takes_is_dead_until_it_is_queued_anew(store: Store) -> None:
     job = jobs.create(store, "score", {})
     soon = now() + timedelta(seconds=jobs.WAITS_AT_MOST - 5)
     later = now() + timedelta(seconds=jobs.WAITS_AT_MOST + 1)
-    assert jobs.dead(store, soon) == []
-    assert [j.id for j in jobs.dead(store, later)] == [job.id]
+    assert jobs.list_dead(store, soon) == []
+    assert [j.id for j in jobs.list_dead(store, later)] == [job.id]
     assert jobs.requeue(store, job)
     anew = jobs.by_id(store, job.id)
     assert anew.heartbeat is not None
     assert not jobs.is_dead(anew, anew.heartbeat + timedelta(seconds=jobs.WAITS_AT_MOST - 1))
     assert not jobs.requeue(store, job)  # of two who ask for it, one starts a worker
     jobs.cancel(store, job.id)
-    assert jobs.dead(store, later) == []
+    assert jobs.list_dead(store, later) == []
 
 
 def test_a_worker_that_lost_its_job_changes_nothing(store: Store) -> None:
@@ -97,8 +96,8 @@ def test_a_worker_that_lost_its_job_changes_nothing(store: Store) -> None:
     before = jobs.by_id(store, job.id)
     assert jobs.beat(store, job.id, old, 0.9, "still here") is True
     assert not jobs.finish(store, job.id, old, "wrong")
-    assert not jobs.fail(store, job.id, old, "wrong")
-    assert not jobs.cancelled(store, job.id, old)
+    assert not jobs.fail(store, job.id, old, EapError("wrong"))
+    assert not jobs.end_cancelled(store, job.id, old)
     assert jobs.by_id(store, job.id) == before
     assert (jobs.holds(store, job.id, old), jobs.holds(store, job.id, new)) == (False, True)
     assert jobs.beat(store, job.id, new, 0.1, "mine") is False
@@ -128,10 +127,10 @@ def test_a_worker_whose_process_is_gone_is_dead_at_once(store: Store) -> None:
     gone.wait()
     job = jobs.create(store, "score", {})
     token = started(store, job, gone.pid)
-    (found,) = jobs.dead(store)
+    (found,) = jobs.list_dead(store)
     assert found.id == job.id
     assert jobs.requeue(store, found)
-    assert jobs.dead(store) == []
+    assert jobs.list_dead(store) == []
     again = jobs.by_id(store, job.id)
     assert (again.status, again.pid, again.token) == ("waiting", None, None)
     assert jobs.beat(store, job.id, token, 0.9, "still here") is True  # the old worker must stop
@@ -141,8 +140,8 @@ def test_a_worker_whose_process_is_gone_is_dead_at_once(store: Store) -> None:
 
 def test_recent_jobs_latest_first(store: Store, project: str) -> None:
     made = [jobs.create(store, "score", {"n": n}, project if n % 2 else None) for n in range(6)]
-    assert [job.id for job in jobs.recent(store)] == [job.id for job in reversed(made)]
-    assert [job.id for job in jobs.recent(store, project, 2)] == [made[5].id, made[3].id]
+    assert [job.id for job in jobs.recent_jobs(store)] == [job.id for job in reversed(made)]
+    assert [job.id for job in jobs.recent_jobs(store, project, 2)] == [made[5].id, made[3].id]
 
 
 def test_an_unknown_job_is_told(store: Store) -> None:

@@ -22,21 +22,13 @@ from uuid import uuid4
 
 import pytest
 
-from eap_core.errors import DataError
-from eap_core.review import Decision
+from eap_core.base.errors import DataError
+from eap_core.review.log import Decision
 from eap_core.store import projects, runs
-from eap_core.store.archive_reading import opened_archive
-from eap_core.store.decisions import append, log
-from eap_core.store.items import (
-    Item,
-    NewItem,
-    NewUpload,
-    add_upload,
-    items_of,
-    uploads_of,
-)
-from eap_core.store.opening import open_store
-from eap_core.store.store import DATABASE, Store
+from eap_core.store.decisions import append, read_log
+from eap_core.store.items import Item, NewItem, NewUpload, add_upload, items_of, uploads_of
+from eap_core.store.restore import open_archive
+from eap_core.store.store import DATABASE, Store, open_store
 from tests.eap_core.store.postgres import Server, new_server
 from tests.eap_core.store.victim import EVALUATORS, UPLOAD_ROWS
 
@@ -110,7 +102,7 @@ def test_no_acknowledged_decision_is_lost(
     for _ in range(ROUNDS):
         acknowledged += victims.killed("decide", store, url, project)
         sound(store, url)
-        found = log(store, project)
+        found = read_log(store, project)
         assert set(acknowledged) <= {row.uuid for row in found}
         assert [row.seq for row in found] == list(range(1, len(found) + 1))
     assert acknowledged
@@ -165,7 +157,7 @@ def test_a_backup_is_whole_or_absent(
         files = {path.name: path for path in store.home.glob("*.zip")}
         assert acknowledged <= files.keys()
         for path in files.values():
-            with opened_archive(path) as archive:
+            with open_archive(path) as archive:
                 archive.verify_rows()
     assert acknowledged
 
@@ -202,7 +194,7 @@ def test_a_killed_server_loses_no_acknowledged_decision(tmp_path: Path, server: 
         server.start()
     done.set()
     sender.join()
-    found = {row.uuid: row.seq for row in log(store, project)}
+    found = {row.uuid: row.seq for row in read_log(store, project)}
     assert acknowledged.items() <= found.items()
     assert sorted(found.values()) == list(range(1, len(found) + 1))
     store.close()

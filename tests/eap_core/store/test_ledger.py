@@ -8,10 +8,17 @@ from uuid import uuid4
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eap_core.review import DECIDED, Decision, fold, last_undoable, recent, standing, undoing
-from eap_core.store.decisions import append, log
+from eap_core.review.log import (
+    DECIDED,
+    Decision,
+    count_states,
+    fold,
+    last_undoable,
+    make_undo,
+    recent_decisions,
+)
+from eap_core.store.decisions import Ledger, append, read_log
 from eap_core.store.items import Item
-from eap_core.store.ledger import Ledger
 from eap_core.store.schema import decisions
 from eap_core.store.store import Store
 
@@ -41,19 +48,19 @@ def test_it_is_the_fold_of_the_log_after_any_history(
         if verdict == "look":
             ledger.now()
         elif verdict == "undo":
-            known = log(store, project)
-            append(store, project, undoing(last_undoable(known, reviewer), reviewer, len(known)))
+            known = read_log(store, project)
+            append(store, project, make_undo(last_undoable(known, reviewer), reviewer, len(known)))
         else:
             append(store, project, [row(items[which], verdict, reviewer)])
-    found, rows = ledger.now(), log(store, project)
+    found, rows = ledger.now(), read_log(store, project)
     assert found.states == fold(rows)
     assert list(found.log) == rows
     assert found.seq == len(rows)
     decided = [state.verdict for state in fold(rows).values() if state.verdict in DECIDED]
     assert found.counts([item.id for item in items]) == (len(decided), decided.count("accept"))
     for reviewer in ("one", "two"):
-        own = [r for r in standing(rows) if r.reviewer == reviewer]
-        assert recent(rows, reviewer, 5) == own[-5:]
+        own = [r for r in count_states(rows) if r.reviewer == reviewer]
+        assert recent_decisions(rows, reviewer, 5) == own[-5:]
 
 
 def test_a_batch_is_one_step_of_what_is_recent(
@@ -62,7 +69,7 @@ def test_a_batch_is_one_step_of_what_is_recent(
     first = row(items[0], "accept", "one")
     batch = [row(item, "reject", "one")._replace(batch="b") for item in items[1:4]]
     append(store, project, [first, *batch])
-    found = recent(log(store, project), "one", 20)
+    found = recent_decisions(read_log(store, project), "one", 20)
     assert [r.uuid for r in found] == [first.uuid, batch[-1].uuid]
 
 
@@ -81,7 +88,7 @@ def test_visitors_who_share_it_see_every_row_once(
         thread.start()
     for thread in threads:
         thread.join()
-    assert list(ledger.now().log) == log(store, project)
+    assert list(ledger.now().log) == read_log(store, project)
     assert len(ledger.now().log) == 32
 
 
@@ -105,7 +112,7 @@ def test_a_log_that_was_put_back_to_an_earlier_state_is_read_anew(
     later = row(items[7], "reject", "two")
     append(store, project, [later])
     found = ledger.now()
-    assert found.states == fold(log(store, project))
+    assert found.states == fold(read_log(store, project))
     assert [one.uuid for one in found.log][-1] == later.uuid
     with store.writing() as connection:
         connection.execute(decisions.delete())

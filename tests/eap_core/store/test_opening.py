@@ -11,11 +11,17 @@ import pytest
 from filelock import FileLock, Timeout
 from sqlalchemy import Connection, text
 
-from eap_core.errors import DataError, SettingsError
+from eap_core.base.errors import DataError, SettingsError
 from eap_core.store import projects
-from eap_core.store.opening import bring_up_to_date, found_version, open_store
 from eap_core.store.schema import VERSION, meta
-from eap_core.store.store import DATABASE, Store, home_folder
+from eap_core.store.store import (
+    DATABASE,
+    Store,
+    bring_up_to_date,
+    find_version,
+    home_folder,
+    open_store,
+)
 
 
 def test_what_was_saved_is_there_when_opened_again(store: Store, url: str | None) -> None:
@@ -23,7 +29,7 @@ def test_what_was_saved_is_there_when_opened_again(store: Store, url: str | None
     store.close()
     again = open_store(store.home, url)
     assert projects.find(again, "steel") == made
-    assert found_version(again) == VERSION
+    assert find_version(again) == VERSION
     again.close()
 
 
@@ -32,7 +38,7 @@ def test_a_newer_store_is_refused(store: Store, url: str | None) -> None:
         connection.execute(meta.update().values(schema_version=VERSION + 1))
     with pytest.raises(DataError, match="made by a newer version"):
         open_store(store.home, url)
-    assert found_version(store) == VERSION + 1
+    assert find_version(store) == VERSION + 1
 
 
 def test_a_store_of_an_unfinished_version_is_refused(store: Store, url: str | None) -> None:
@@ -60,7 +66,7 @@ def test_an_older_store_is_brought_up_step_by_step(store: Store, project: str) -
 
     bring_up_to_date(store, VERSION + 2, {VERSION: _add_column, VERSION + 1: second})
     assert done == ["second"]
-    assert found_version(store) == VERSION + 2
+    assert find_version(store) == VERSION + 2
     with store.reading() as connection:
         rows = connection.execute(text("SELECT id, colour FROM projects")).all()
     assert [tuple(row) for row in rows] == [(project, "grey")]
@@ -70,7 +76,7 @@ def test_an_older_store_is_brought_up_step_by_step(store: Store, project: str) -
 def test_a_failed_step_leaves_the_store_as_it_was(store: Store, project: str) -> None:
     with pytest.raises(RuntimeError):
         bring_up_to_date(store, VERSION + 1, {VERSION: _break})
-    assert found_version(store) == VERSION
+    assert find_version(store) == VERSION
     assert projects.by_id(store, project).name == "steel"
     with store.reading() as connection:
         names = connection.execute(text("SELECT * FROM projects")).keys()

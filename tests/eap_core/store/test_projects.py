@@ -7,13 +7,13 @@ from uuid import uuid4
 
 import pytest
 
-from eap_core.errors import DataError
-from eap_core.review import Decision
+from eap_core.base.errors import DataError, EapError
+from eap_core.review.log import Decision
 from eap_core.store import jobs, projects, runs
-from eap_core.store.bin import empty_bin, remove_unused
-from eap_core.store.decisions import append, log
+from eap_core.store.cleanup import empty_bin, remove_unused
+from eap_core.store.decisions import append, read_log
 from eap_core.store.items import Item, NewItem, NewUpload, add_upload, items_of, remove_upload
-from eap_core.store.overview import overviews
+from eap_core.store.projects import list_overviews
 from eap_core.store.store import Store
 
 
@@ -39,7 +39,7 @@ def test_a_name_that_is_another_projects_id_does_not_hide_it(store: Store) -> No
 def test_a_bad_name_is_refused(store: Store, name: str) -> None:
     with pytest.raises(DataError, match="the name of a project"):
         projects.create(store, name, "table")
-    assert overviews(store) == []
+    assert list_overviews(store) == []
 
 
 def test_a_bad_kind_is_refused(store: Store) -> None:
@@ -75,34 +75,31 @@ def test_overviews_count_what_stands(store: Store, project: str, items: list[Ite
     decide(store, project, items[4], "skip")
     decide(store, project, items[10], "accept")  # a normal, not a candidate
     projects.create(store, "empty", "table")
-    empty, full = overviews(store)
+    empty, full = list_overviews(store)
     assert (empty.project.name, dict(empty.items), empty.reviewed) == ("empty", {}, 0)
-    assert empty.last_decision is None
     assert dict(full.items) == {"candidate": 10, "normal": 2}
     assert (full.candidates, full.reviewed, full.accepted) == (10, 3, 2)
-    assert full.last_decision == log(store, project)[-1].at
 
 
 def test_removed_candidates_are_not_counted(store: Store, project: str, items: list[Item]) -> None:
     decide(store, project, items[0], "accept")
     remove_upload(store, project, items[0].upload)
-    (found,) = overviews(store)
+    (found,) = list_overviews(store)
     assert (found.candidates, found.reviewed, found.accepted) == (0, 0, 0)
-    assert found.last_decision is not None
 
 
 def test_the_bin_keeps_everything(store: Store, project: str, items: list[Item]) -> None:
     decide(store, project, items[0], "accept")
     projects.to_bin(store, project)
-    assert overviews(store) == []
-    assert [binned.id for binned in projects.in_bin(store)] == [project]
+    assert list_overviews(store) == []
+    assert [binned.id for binned in projects.list_bin(store)] == [project]
     with pytest.raises(DataError, match="is in the bin"):
         decide(store, project, items[0], "reject")
     with pytest.raises(DataError, match="there is no project 'steel'"):
         projects.find(store, "steel")
     assert projects.from_bin(store, project).binned_at is None
     assert items_of(store, project) == items
-    assert len(log(store, project)) == 1
+    assert len(read_log(store, project)) == 1
     with pytest.raises(DataError, match="is not in the bin"):
         projects.from_bin(store, project)
 
@@ -136,11 +133,11 @@ def test_emptying_the_bin_deletes_only_what_nobody_else_uses(store: Store) -> No
     assert empty_bin(store, gone) == 1
     found = {path.read_bytes() for path in (store.blobs.folder / "originals").rglob("*/*")}
     assert found == {b"1", b"2", b"3", b"4", b"5"}
-    assert [binned.id for binned in projects.in_bin(store)] == [also]
+    assert [binned.id for binned in projects.list_bin(store)] == [also]
     with pytest.raises(DataError, match="there is no project"):
         projects.by_id(store, gone)
     assert len(items_of(store, kept)) == 1
-    assert log(store, gone) == []
+    assert read_log(store, gone) == []
     assert empty_bin(store) == 1
     found = {path.read_bytes() for path in (store.blobs.folder / "originals").rglob("*/*")}
     assert found == {b"1", b"2", b"3"}
@@ -164,7 +161,7 @@ def test_emptying_the_bin_deletes_what_was_derived(store: Store) -> None:
         job = jobs.create(store, "add", {"files": [[sha256, "a.zip"]]}, project)
         token = jobs.start(store, job.id)
         assert token is not None
-        jobs.fail(store, job.id, token, "bad")
+        jobs.fail(store, job.id, token, EapError("bad"))
         details = {"digest": digest_of(name)}
         add_upload(store, project, NewUpload("a.csv", "table", details=details), ())
         files[name] = [

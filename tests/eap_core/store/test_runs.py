@@ -8,7 +8,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from eap_core.errors import DataError
+from eap_core.base.errors import DataError, EapError
 from eap_core.store import jobs, projects, runs
 from eap_core.store.items import Item
 from eap_core.store.schema import now
@@ -150,7 +150,7 @@ def test_a_run_is_running_while_its_worker_lives(
     assert (run.job, runs.by_id(store, run.id).status) == (job.id, "running")
     later = now() + timedelta(seconds=jobs.DEAD_AFTER + 1)
     assert runs.by_id(store, run.id, later).status == "not finished"
-    jobs.fail(store, job.id, token, "crashed")
+    jobs.fail(store, job.id, token, EapError("crashed"))
     assert runs.by_id(store, run.id).status == "not finished"
     assert started(store, project, items).status == "running"
     assert runs.runs_of(store, project)[0].status == "not finished"  # nobody works on it

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from eap_core.store.decisions import log
+from eap_core.store.decisions import read_log
 from eap_core.store.items import Item
 from eap_core.store.store import Store
 
@@ -15,10 +15,10 @@ import sys
 from pathlib import Path
 from uuid import uuid4
 from threading import Thread
-from eap_core.review import Decision
-from eap_core.store.decisions import append, log
+from eap_core.review.log import Decision
+from eap_core.store.decisions import append, read_log
 from eap_core.store.items import items_of
-from eap_core.store.opening import open_store
+from eap_core.store.store import open_store
 
 home, url, project, name = sys.argv[1:]
 store = open_store(Path(home), url or None)
@@ -28,7 +28,7 @@ def send(thread):
     for i in range(12):
         item = items[i % len(items)].id
         append(store, project, [Decision(str(uuid4()), item, "accept", f"{name}{thread}")])
-        log(store, project)
+        read_log(store, project)
 
 threads = [Thread(target=send, args=(number,)) for number in range(4)]
 for thread in threads:
@@ -52,7 +52,7 @@ def test_two_processes_of_four_threads(
     ]
     errors = [writer.communicate()[1] for writer in writers]
     assert errors == ["", ""]
-    found = log(store, project)
+    found = read_log(store, project)
     assert [row.seq for row in found] == list(range(1, 97))
     assert {row.item for row in found} == {item.id for item in items}
     names = [f"{name}{number}" for name in "ab" for number in range(4)]
@@ -60,7 +60,7 @@ def test_two_processes_of_four_threads(
 
 
 def test_two_processes_open_a_new_store_at_once(tmp_path: Path, url: str | None) -> None:
-    code = "import sys; from pathlib import Path; from eap_core.store.opening import open_store; "
+    code = "import sys; from pathlib import Path; from eap_core.store.store import open_store; "
     code += "open_store(Path(sys.argv[1]), sys.argv[2] or None)"
     openers = [
         subprocess.Popen(

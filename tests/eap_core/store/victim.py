@@ -15,13 +15,12 @@ from uuid import uuid4
 
 import numpy as np
 
-from eap_core.review import Decision
+from eap_core.review.log import Decision
 from eap_core.store import jobs, runs
 from eap_core.store.backup import backup
 from eap_core.store.decisions import append
 from eap_core.store.items import NewItem, NewUpload, add_upload, items_of
-from eap_core.store.opening import open_store
-from eap_core.store.store import Store
+from eap_core.store.store import Store, open_store
 
 UPLOAD_ROWS = 400
 EVALUATORS = ("eap", "rarity")

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from eap_core.evaluators import THIRTEEN
-from eap_core.study.paper import published
-from eap_core.study.results import NAMES
+from eap_core.evaluators import PAPER_EVALUATORS
+from eap_core.study.results import NAMES, read_published
 
 PRIORS = ("0.01", "0.05", "0.1", "0.2", "0.3", "0.4", "m/n")
 SETS = {
@@ -21,13 +20,13 @@ SETS = {
 def made_up(
     sets: dict[str, list[str]] | None = None,
     seeds: int = 3,
-    evaluators: Sequence[str] = THIRTEEN,
+    evaluators: Sequence[str] = PAPER_EVALUATORS,
     priors: Sequence[str] = PRIORS,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Cells around the paper's means: data sets differ most, then evaluators, then seeds."""
     rng = np.random.default_rng(seed)
-    paper = published().set_index(["data", "evaluator"])["AUC_qlt"]
+    paper = read_published().set_index(["data", "evaluator"])["AUC_qlt"]
     rows = []
     for track, names in (SETS if sets is None else sets).items():
         for name in names:

@@ -12,11 +12,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from eap_core.errors import SettingsError
-from eap_core.study.cluster import on_cluster
-from eap_core.study.outputs import frame_of
-from eap_core.study.plan import plan_of
-from eap_core.study.running import complete, on_this_machine
+from eap_core.base.errors import SettingsError
+from eap_core.study.plan import plan_study
+from eap_core.study.report import frame_of
+from eap_core.study.run import on_cluster, on_this_machine, run_cells
 from tests.browser.app_server import ROOT
 
 WORKER = ["worker", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1"]
@@ -50,9 +49,9 @@ def address() -> Iterator[str]:
 
 def test_a_lost_worker_costs_no_cell(sets: Path, tmp_path: Path, address: str) -> None:
     names = ["ones", "threes"]
-    plan = plan_of(sets, tmp_path, names, ("eap", "rarity", "random"), seeds=3, points=4)
+    plan = plan_study(sets, tmp_path, names, ("eap", "rarity", "random"), seeds=3, points=4)
     cells = plan.cells()
-    here = complete(cells, tmp_path / "here", on_this_machine(2))
+    here = run_cells(cells, tmp_path / "here", on_this_machine(2))
     folder = str(tmp_path)
     workers = [started(*WORKER, address, "--local-directory", folder) for _ in range(2)]
     killed: list[float] = []
@@ -64,7 +63,7 @@ def test_a_lost_worker_costs_no_cell(sets: Path, tmp_path: Path, address: str) -
             killed.append(share)
 
     try:
-        there = complete(cells, tmp_path / "there", on_cluster(address), progress=kill_one)
+        there = run_cells(cells, tmp_path / "there", on_cluster(address), progress=kill_one)
         assert killed == [1 / 6]
         assert workers[1].poll() is None
     finally:
@@ -78,9 +77,9 @@ def test_a_lost_worker_costs_no_cell(sets: Path, tmp_path: Path, address: str) -
 def test_no_scheduler_is_said_with_the_command_that_starts_one(
     sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("eap_core.study.cluster._PATIENCE", 1)
-    cells = plan_of(sets, tmp_path, ["ones"], ("eap",), 1, 2).cells()
+    monkeypatch.setattr("eap_core.study.run._PATIENCE", 1)
+    cells = plan_study(sets, tmp_path, ["ones"], ("eap",), 1, 2).cells()
     began = time.monotonic()
     with pytest.raises(SettingsError, match=r"no scheduler answers at.*`dask scheduler`"):
-        complete(cells, tmp_path, on_cluster(f"tcp://127.0.0.1:{free_port()}"))
+        run_cells(cells, tmp_path, on_cluster(f"tcp://127.0.0.1:{free_port()}"))
     assert time.monotonic() - began < 60

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from eap_core.evaluators import THIRTEEN
+from eap_core.evaluators import PAPER_EVALUATORS
 from tests.browser.app_server import ROOT
 
 COMMAND = [sys.executable, "-m", "eap_core", "study"]
@@ -31,7 +31,7 @@ def out(sets: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_cell_has_every_method(out: Path) -> None:
     cells = pd.read_parquet(out / "cells.parquet")
     assert len(cells) == 4 * 2 * (13 + 7)
-    assert set(cells.loc[cells["kind"] == "evaluator", "method"]) == set(THIRTEEN)
+    assert set(cells.loc[cells["kind"] == "evaluator", "method"]) == set(PAPER_EVALUATORS)
     priors = cells[cells["kind"] == "prior"]
     assert set(priors["method"]) == {"0.01", "0.05", "0.1", "0.2", "0.3", "0.4", "m/n"}
     figures = cells[["AUC_qlt", "AULC_g", "ACC_g", "AULC_p"]]

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from eap_core.study.figures import write_figures
-from eap_core.study.report import report
+from eap_core.study.report import write_report
 from tests.eap_core.study.made_up import made_up
 
 HOSTILE = [
@@ -21,7 +21,8 @@ HOSTILE = [
     "=cmd|calc",
     "\x00\x1b[31m",
     "]]></svg>",
-    "日本語",
+    "日本語 😀",
+    "$\\frac_1$",
     "\u202egnp.exe",
     "EAP",
     "Mean",
@@ -53,14 +54,14 @@ def without(cells: pd.DataFrame, dataset: str, method: str) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def whole() -> str:
-    return report(made_up(), {"Command": "python -m eap_core study", "Failed": []})
+    return write_report(made_up(), {"Command": "python -m eap_core study", "Failed": []})
 
 
 def test_the_headline_says_who_by_how_much_and_over_what() -> None:
     made = made_up(tables(10), seeds=2, evaluators=FEW)
     for method, value in {"eap": 0.9, "rarity": 0.8, "random": 0.5}.items():
         made.loc[made["method"] == method, "AUC_qlt"] = value
-    text = words(report(made, {}))
+    text = words(write_report(made, {}))
     assert "EAP came first with a mean AUC_qlt of 0.900, 0.100 above Rarity (0.800)" in text
     assert "over 10 data sets × 2 seeds" in text
     # Ten wins of ten: 2/2¹⁰, and twice that for two comparisons.
@@ -73,13 +74,13 @@ def test_the_headline_admits_when_eap_is_not_first() -> None:
     made = made_up(tables(8), seeds=1, evaluators=FEW)
     for i, method in enumerate(("random", "rarity", "eap")):
         made.loc[made["method"] == method, "AUC_qlt"] = 0.8 - i / 10
-    text = words(report(made, {}))
+    text = words(write_report(made, {}))
     assert "RandomEv came first with a mean AUC_qlt of 0.800; EAP came 3rd, 0.200 below" in text
     assert "EAP is the better of the two on 0 of 8." in text
 
 
 def test_too_few_data_sets_are_said_without_a_p() -> None:
-    text = words(report(made_up(tables(2), evaluators=FEW), {}))
+    text = words(write_report(made_up(tables(2), evaluators=FEW), {}))
     assert "There are too few data sets to say" in text
     assert "All evaluators together: too few data sets to say (2, at least 3 needed)." in text
     assert "significant" not in text
@@ -127,13 +128,14 @@ def test_it_needs_nothing_but_itself(whole: str) -> None:
     assert "http:" not in whole
     assert "https:" not in whole
     assert "url(" not in whole
-    targets = {each.attrib["id"] for each in root.iter() if "id" in each.attrib}
-    assert {a.attrib["href"][1:] for a in root.iter("a")} <= targets
+    targets = [each.attrib["id"] for each in root.iter() if "id" in each.attrib]
+    assert len(targets) == len(set(targets))
+    assert {each.attrib["href"][1:] for each in root.iter() if "href" in each.attrib} <= {*targets}
 
 
 def test_hostile_names_are_only_words(tmp_path: Path) -> None:
     made = made_up({"tables": HOSTILE}, seeds=1, evaluators=FEW)
-    page = report(made, {"<b>": "<i>&amp;", "Failed": [*HOSTILE, "\ud800"], "None": []})
+    page = write_report(made, {"<b>": "<i>&amp;", "Failed": [*HOSTILE, "\ud800"], "None": []})
     root = read(page)
     assert not [each for each in root.iter() if each.tag in ("script", "b", "i")]
     text = words(page)
@@ -149,9 +151,11 @@ def test_hostile_names_are_only_words(tmp_path: Path) -> None:
 
 def test_what_is_missing_is_said() -> None:
     made = without(made_up(tables(3), seeds=2, evaluators=FEW), "set 1", "rarity")
-    assert "Tables: 2 experiments are left out of all figures below" in words(report(made, {}))
+    assert "Tables: 2 experiments are left out of all figures below" in words(
+        write_report(made, {})
+    )
     mixed = made[~((made["dataset"] == "set 2") & (made["seed"] == 1))]
-    assert "over 3 experiments on 2 data sets" in words(report(mixed, {}))
+    assert "over 3 experiments on 2 data sets" in words(write_report(mixed, {}))
 
 
 def test_a_track_without_a_complete_experiment_is_said(tmp_path: Path) -> None:
@@ -159,7 +163,7 @@ def test_a_track_without_a_complete_experiment_is_said(tmp_path: Path) -> None:
     made = without(made, "set 1", "rarity")
     for cells in (made, made.iloc[:0]):
         assert "no experiment yet in which every evaluator has its figures" in words(
-            report(cells, {})
+            write_report(cells, {})
         )
         assert write_figures(cells, tmp_path) == []
 
@@ -169,7 +173,7 @@ def test_a_track_without_a_complete_experiment_is_said(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("count", [1, 7])
 def test_few_evaluators_and_data_sets(evaluators: tuple[str, ...], count: int) -> None:
-    text = words(report(made_up(tables(count), seeds=1, evaluators=evaluators), {}))
+    text = words(write_report(made_up(tables(count), seeds=1, evaluators=evaluators), {}))
     assert "nan" not in text.lower()
     assert "Images" not in text
 
@@ -177,7 +181,7 @@ def test_few_evaluators_and_data_sets(evaluators: tuple[str, ...], count: int) -
 def test_all_equal_is_said() -> None:
     made = made_up(tables(8), seeds=1, evaluators=FEW)
     made["AUC_qlt"] = 0.5
-    text = words(report(made, {}))
+    text = words(write_report(made, {}))
     assert "All evaluators are equal on every data set." in text
     assert "nan" not in text.lower()
 
@@ -194,11 +198,12 @@ def test_figures_as_files(tmp_path: Path) -> None:
 
 def test_the_same_cells_give_the_same_bytes(tmp_path: Path) -> None:
     made = made_up(seeds=2, evaluators=FEW)
-    page = report(made, {"Command": "x"})
-    assert report(made.sample(frac=1, random_state=3), {"Command": "x"}) == page
+    page = write_report(made, {"Command": "x"})
+    assert write_report(made.sample(frac=1, random_state=3), {"Command": "x"}) == page
     code = (
-        "import sys, pandas as pd; from eap_core.study.report import report;"
-        "sys.stdout.buffer.write(report(pd.read_parquet(sys.argv[1]), {'Command': 'x'}).encode())"
+        "import sys, pandas as pd; from eap_core.study.report import write_report;"
+        "page = write_report(pd.read_parquet(sys.argv[1]), {'Command': 'x'});"
+        "sys.stdout.buffer.write(page.encode())"
     )
     made.to_parquet(tmp_path / "cells.parquet")
     done = subprocess.run(

@@ -16,18 +16,27 @@ import pandas as pd
 import psutil
 import pytest
 
-from eap_core.errors import EapError
-from eap_core.study.cell import Cell, run
-from eap_core.study.outputs import frame_of
-from eap_core.study.plan import Plan, plan_of
-from eap_core.study.running import Compute, Failed, Finished, complete, kept, locally, outcome_of
+from eap_core.base.errors import EapError
+from eap_core.study.plan import StudyPlan, plan_study
+from eap_core.study.report import frame_of
+from eap_core.study.run import (
+    Cell,
+    Compute,
+    FailedCell,
+    Finished,
+    outcome_of,
+    read_result,
+    run,
+    run_cells,
+    run_locally,
+)
 from tests.browser.app_server import ROOT
 
 FAST = ("eap", "rarity", "random")
 
 
-def plan(folder: Path, out: Path, seeds: int = 2, points: int = 2) -> Plan:
-    return plan_of(folder, out / "features", ["ones", "threes"], FAST, seeds, points)
+def plan(folder: Path, out: Path, seeds: int = 2, points: int = 2) -> StudyPlan:
+    return plan_study(folder, out / "features", ["ones", "threes"], FAST, seeds, points)
 
 
 def here(cells: Sequence[Cell]) -> Iterator[Finished]:
@@ -37,7 +46,7 @@ def here(cells: Sequence[Cell]) -> Iterator[Finished]:
 
 
 def figures(folder: Path, out: Path, compute: Compute) -> pd.DataFrame:
-    outcome = complete(plan(folder, out).cells(), out / "cells", compute)
+    outcome = run_cells(plan(folder, out).cells(), out / "cells", compute)
     assert outcome.failed == ()
     return frame_of(outcome.results)
 
@@ -51,7 +60,7 @@ def test_processes_compute_what_one_would(
     sets: Path, tmp_path: Path, expected: pd.DataFrame
 ) -> None:
     pd.testing.assert_frame_equal(
-        figures(sets, tmp_path, partial(locally, 2)), expected, check_exact=True
+        figures(sets, tmp_path, partial(run_locally, 2)), expected, check_exact=True
     )
 
 
@@ -67,32 +76,32 @@ def test_what_is_there_is_not_computed_again(sets: Path, tmp_path: Path) -> None
                 raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        complete(cells, tmp_path, watched)
+        run_cells(cells, tmp_path, watched)
     done, said = list(seen), []
     seen.clear()
-    complete(cells, tmp_path, watched, progress=lambda _share, step: said.append(step))
+    run_cells(cells, tmp_path, watched, progress=lambda _share, step: said.append(step))
     assert len(done) == 3
     assert seen == [cell.name for cell in cells if cell.name not in done]
     assert said[0] == "3 of 4"
     seen.clear()
-    complete(cells[:2], tmp_path, watched, resume=False)
+    run_cells(cells[:2], tmp_path, watched, resume=False)
     assert len(seen) == 2
 
 
 def test_other_settings_and_damaged_files_are_computed_anew(sets: Path, tmp_path: Path) -> None:
     [cell, *_] = plan(sets, tmp_path).cells()
-    complete([cell], tmp_path, here)
-    assert kept(cell, tmp_path) is not None
+    run_cells([cell], tmp_path, here)
+    assert read_result(cell, tmp_path) is not None
     [other, *_] = plan(sets, tmp_path, points=3).cells()
     assert other.key != cell.key
-    assert kept(other, tmp_path) is None
+    assert read_result(other, tmp_path) is None
     [file] = tmp_path.glob("*.json")
     good = file.read_text()
     file.write_text(good.replace(cell.key, other.key))  # another's result in its place
-    assert kept(cell, tmp_path) is None
+    assert read_result(cell, tmp_path) is None
     file.write_text(good[:-9])
-    assert kept(cell, tmp_path) is None
-    assert complete([cell], tmp_path, here).results
+    assert read_result(cell, tmp_path) is None
+    assert run_cells([cell], tmp_path, here).results
 
 
 def test_a_killed_process_costs_no_cell(sets: Path, tmp_path: Path, expected: pd.DataFrame) -> None:
@@ -112,7 +121,7 @@ def test_a_killed_process_costs_no_cell(sets: Path, tmp_path: Path, expected: pd
     thread = threading.Thread(target=kill_one)
     thread.start()
     try:
-        found = figures(sets, tmp_path, partial(locally, 2))
+        found = figures(sets, tmp_path, partial(run_locally, 2))
     finally:
         finished.set()
         thread.join()
@@ -123,7 +132,7 @@ def test_a_killed_process_costs_no_cell(sets: Path, tmp_path: Path, expected: pd
 def test_a_cell_that_kills_its_process_is_reported_alone(sets: Path, tmp_path: Path) -> None:
     cells = plan(sets, tmp_path).cells()
     bad = _Deadly(**{name: getattr(cells[0], name) for name in cells[0].__dataclass_fields__})
-    outcome = complete([bad, *cells[1:]], tmp_path, partial(locally, 2))
+    outcome = run_cells([bad, *cells[1:]], tmp_path, partial(run_locally, 2))
     assert [one.cell.name for one in outcome.failed] == [bad.name]
     assert "ended from outside" in outcome.failed[0].reason
     assert len(outcome.results) == 3
@@ -142,8 +151,8 @@ def test_bad_data_fail_with_their_sentence_and_others_go_on(sets: Path, tmp_path
     for file in (sets / "CV_by_pixels").iterdir():
         (folder / file.name).write_bytes(file.read_bytes())
     (folder / "nameless.csv").write_text("a,b\n1,2\n3,4\n")
-    cells = plan_of(folder, tmp_path, ["ones", "nameless"], FAST, 1, 2).cells()
-    outcome = complete(cells, tmp_path / "cells", partial(locally, 2))
+    cells = plan_study(folder, tmp_path, ["ones", "nameless"], FAST, 1, 2).cells()
+    outcome = run_cells(cells, tmp_path / "cells", partial(run_locally, 2))
     assert [one.cell.data.name for one in outcome.failed] == ["nameless"]
     assert "nameless.csv has no label column" in outcome.failed[0].reason
     assert outcome.failed[0].details == ""
@@ -153,7 +162,7 @@ def test_bad_data_fail_with_their_sentence_and_others_go_on(sets: Path, tmp_path
 def test_a_mistake_of_the_program_is_told_with_its_place(sets: Path, tmp_path: Path) -> None:
     [cell, *_] = plan(sets, tmp_path).cells()
     found = outcome_of(cell, lambda: {"a": 1}["b"])  # type: ignore[arg-type,return-value]
-    assert isinstance(found, Failed)
+    assert isinstance(found, FailedCell)
     assert found.reason.startswith("KeyError")
     assert "test_running.py" in found.details
 
@@ -161,7 +170,7 @@ def test_a_mistake_of_the_program_is_told_with_its_place(sets: Path, tmp_path: P
 def test_a_folder_that_cannot_be_written_to_is_said(sets: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(EapError, match="cannot be written"):
-        complete(plan(sets, tmp_path).cells(), tmp_path / "file" / "cells", here)
+        run_cells(plan(sets, tmp_path).cells(), tmp_path / "file" / "cells", here)
 
 
 def command(folder: Path, out: Path) -> list[str]:

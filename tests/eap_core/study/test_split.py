@@ -9,31 +9,41 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eap_core.errors import DataError
-from eap_core.study.borrowed import borrow, fitted, lenders_of
-from eap_core.study.datasets import DataSet, Rows, chosen, find
-from eap_core.study.split import Counts, Split, counts_of, split
-from eap_core.table import Floats
+from eap_core.base.errors import DataError
+from eap_core.base.table import Floats
+from eap_core.study.data import (
+    DataSet,
+    Rows,
+    Split,
+    SplitCounts,
+    borrow,
+    choose_datasets,
+    counts_of,
+    find_datasets,
+    fit_columns,
+    lenders_of,
+    split_dataset,
+)
 
 
 def made(folder: Path, name: str, seed: int = 0) -> Split:
-    pool = find(folder)
-    return split(chosen(pool, [name])[0], pool, seed)
+    pool = find_datasets(folder)
+    return split_dataset(choose_datasets(pool, [name])[0], pool, seed)
 
 
 @pytest.mark.parametrize(
     ("anomalies", "counts"),
     [  # the first four are those of splits made by the authors' code
-        (126, Counts(63, 13, 50)),
-        (268, Counts(134, 27, 107)),
-        (239, Counts(120, 24, 95)),
-        (176, Counts(88, 18, 70)),
-        (100, Counts(50, 10, 40)),
-        (5_000, Counts(250, 50, 250)),
-        (30, Counts(15, 5, 10)),
+        (126, SplitCounts(63, 13, 50)),
+        (268, SplitCounts(134, 27, 107)),
+        (239, SplitCounts(120, 24, 95)),
+        (176, SplitCounts(88, 18, 70)),
+        (100, SplitCounts(50, 10, 40)),
+        (5_000, SplitCounts(250, 50, 250)),
+        (30, SplitCounts(15, 5, 10)),
     ],
 )
-def test_sizes(anomalies: int, counts: Counts) -> None:
+def test_sizes(anomalies: int, counts: SplitCounts) -> None:
     assert counts_of(anomalies) == counts
 
 
@@ -112,15 +122,15 @@ def test_a_data_set_never_borrows_from_itself() -> None:
 @given(st.integers(1, 60), st.integers(2, 40), st.integers(1, 20))
 def test_borrowed_rows_get_the_right_number_of_columns(d: int, n: int, columns: int) -> None:
     rows = np.random.default_rng(0).normal(size=(n, columns))
-    found = fitted(rows, d, seed=1)
+    found = fit_columns(rows, d, seed=1)
     assert found.shape == (n, d)
     assert np.isfinite(found).all()
-    np.testing.assert_array_equal(found, fitted(rows, d, seed=1))
+    np.testing.assert_array_equal(found, fit_columns(rows, d, seed=1))
 
 
 def test_rows_that_fit_are_borrowed_as_they_are(sets: Path) -> None:
-    pool = find(sets)
-    rows = chosen(pool, ["ones"])[0].rows()
+    pool = find_datasets(sets)
+    rows = choose_datasets(pool, ["ones"])[0].rows()
     found = borrow(["ones"], pool, rows.values.shape[1], 40, np.random.default_rng(0))
     known = {row.tobytes() for row in rows.values}
     assert len(found) == 40
@@ -140,7 +150,7 @@ def test_too_few_rows_are_said(
     rows = np.random.default_rng(0).normal(size=(normals + anomalies, 3))
     np.savez(tmp_path / "odd.npz", X=rows, y=np.repeat([0, 1], [normals, anomalies]))
     with pytest.raises(DataError, match=said):
-        split(find(tmp_path)[0], find(sets), 0)
+        split_dataset(find_datasets(tmp_path)[0], find_datasets(sets), 0)
 
 
 def test_the_spare_sets_are_real() -> None:
@@ -154,7 +164,7 @@ def test_the_spare_sets_are_real() -> None:
 
 
 def test_rows_know_their_labels(sets: Path) -> None:
-    rows = find(sets)[0].rows()
+    rows = find_datasets(sets)[0].rows()
     assert isinstance(rows, Rows)
     assert rows.values.shape[0] == len(rows.labels)
     assert not rows.values.flags.writeable

@@ -1,0 +1,1 @@
+"""What is made of scores: tables, explanations, comparisons, duplicates, maps, learning curves."""

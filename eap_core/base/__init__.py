@@ -1,0 +1,1 @@
+"""What everything rests on: errors, progress, tables, problems, files."""

@@ -1,0 +1,158 @@
+"""Files written whole or not at all; CSV that a spreadsheet cannot be tricked with, Parquet."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import gc
+import os
+import re
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from eap_core.base.errors import DataError, quote
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+# A spreadsheet runs text that starts like this; one quote in front makes it text again. Cells that
+# already carry such quotes get one more, so that reading can always take exactly one away.
+_FORMULA = re.compile(r"'*[=+\-@\t\r＝＋－＠]")
+
+
+def neutralise(text: str) -> str:
+    """The text, with a quote in front where a spreadsheet would take it for a formula."""
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def restore_text(text: str) -> str:
+    """The text before it was made neutral."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+
+
+def csv_text(frame: pd.DataFrame) -> str:
+    """CSV with full-precision numbers and neutral text, the same on every system."""
+    safe = frame.copy()
+    odd = any("\r" in str(name) for name in safe.columns)
+    for name in safe.columns[[not _numeric(frame[c]) for c in frame.columns]]:
+        safe[name] = [neutralise(str(value)) for value in safe[name]]
+        odd = odd or any("\r" in text for text in safe[name])
+    safe.columns = [neutralise(str(name)) for name in safe.columns]
+    # A carriage return alone ends a row for readers, and is only quoted where all text is.
+    quoting = csv.QUOTE_NONNUMERIC if odd else csv.QUOTE_MINIMAL
+    return str(safe.to_csv(index=False, lineterminator="\n", quoting=quoting))  # type: ignore[call-overload]
+
+
+def check_target(
+    path: Path, *inputs: Path | None, endings: tuple[str, str] = (".csv", ".parquet")
+) -> None:
+    """Refuse, before any work, a file that could not be written or would overwrite an input."""
+    if path.suffix.lower() not in endings:
+        raise DataError(
+            f"{quote(path.name)} cannot be written",
+            advice=f"the output must end in {' or '.join(endings)}",
+        )
+    if not path.parent.is_dir() or path.is_dir():
+        raise explain_unwritable(path, OSError(0, "no such folder, or a folder itself"))
+    if any(given and path.resolve() == given.resolve() for given in inputs):
+        raise DataError(
+            f"{quote(path.name)} is one of the inputs",
+            advice="write to another file",
+        )
+
+
+def explain_unwritable(path: Path, error: OSError) -> DataError:
+    return DataError(
+        f"{quote(path.name)} cannot be written ({error.strerror})",
+        advice="check that the folder exists, may be written to and has room",
+    )
+
+
+def write_frame(frame: pd.DataFrame, path: Path) -> None:
+    """Write CSV or Parquet by the file's ending, whole or not at all."""
+    check_target(path)
+    try:
+        with whole_file(path) as file:
+            if path.suffix.lower() == ".csv":
+                file.write(csv_text(frame).encode())
+            else:
+                frame.to_parquet(file, index=False)
+    except OSError as error:
+        raise explain_unwritable(path, error) from error
+
+
+def _numeric(column: pd.Series) -> bool:
+    return column.dtype.kind in "iufb"
+
+
+# Files that are there whole or not at all, whenever the program or the computer stops.
+
+PARTIAL = ".partial-"  # how the name of what is being written begins
+
+
+@contextmanager
+def whole_file(target: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
+    """A file that appears under its name only when everything was written."""
+    if target.is_dir():  # said before the work, not after
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = make_partial(target.parent)
+    try:
+        with partial.open("w+b") as file:
+            yield file
+            file.flush()
+            if durable:
+                os.fsync(file.fileno())
+        partial.replace(target)
+        if durable:
+            sync_folder(target.parent)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Force the names in a folder to the disk, where the system can."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def make_partial(folder: Path) -> Path:
+    """Made by open, not by mkstemp, so that it gets the rights that the user's umask leaves."""
+    path = folder / f"{PARTIAL}{secrets.token_hex(8)}"
+    path.touch(exist_ok=False)
+    return path
+
+
+# Python's search for garbage, paused while a great many objects are made that all stay.
+#
+# It would look at all of them again and again and find nothing, which doubles the time.
+
+_lock = threading.Lock()
+_pausing = 0
+
+
+@contextmanager
+def pause_gc() -> Iterator[None]:
+    """Pause it, also from several threads at once; the last one to leave lets it go on."""
+    global _pausing
+    with _lock:
+        _pausing += 1
+        was_on = gc.isenabled() or _pausing > 1
+        gc.disable()
+    try:
+        yield
+    finally:
+        with _lock:
+            _pausing -= 1
+            if not _pausing and was_on:
+                gc.enable()

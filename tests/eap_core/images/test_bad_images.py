@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from eap_core.base.errors import DataError
+from eap_core.images import ImageBatch, read_images
 from eap_core.images.layout import layout_of
-from eap_core.images.read import ImageBatch, read_images
 from eap_core.images.sources import gather
 from tests.conftest import SHARED
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from eap_core.base.errors import DataError
+from eap_core.images import ImageBatch, read_images
 from eap_core.images.layout import layout_of
-from eap_core.images.read import ImageBatch, read_images
 from eap_core.images.sources import gather
 from tests.bad_files import bad_file, cases
 

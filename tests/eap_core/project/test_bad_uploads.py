@@ -12,7 +12,7 @@ import pytest
 
 from eap_core.base.errors import DataError
 from eap_core.jobs import UploadJob
-from eap_core.project.files import IntakeReport, Target
+from eap_core.project import IntakeReport, Target
 from eap_core.project.health import check_health
 from eap_core.store import projects
 from eap_core.store.items import items_of

@@ -12,6 +12,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from eap_core import jobs
 from eap_core.project.demos import NAMES, make_demo
 from eap_core.store import projects
 from eap_core.store.projects import Project
@@ -49,6 +50,27 @@ def store(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     st.cache_resource.clear()
 
 
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """A page's work is done before the press of its button returns, without a process that would
+    import everything anew; a test that is about the worker asks for ``real_worker``."""
+    if "real_worker" not in request.fixturenames:
+        monkeypatch.setattr(jobs, "_spawn", jobs.work_on)
+
+
+@pytest.fixture
+def real_worker() -> None:
+    """Work in processes of their own, as people have it."""
+
+
+@pytest.fixture
+def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No hub to fetch from, and nothing fetched before."""
+    # The client reads its variables when it is imported, which another test may have done.
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+
+
 @pytest.fixture
 def demo(store: Store) -> Project:
     return projects.find(store, NAMES["table"])
@@ -76,7 +98,8 @@ def until(app: AppTest, happened: Callable[[AppTest], bool], seconds: float = 90
     end = time.monotonic() + seconds
     while not happened(app):
         if time.monotonic() > end:
-            pytest.fail(f"still waiting: {[e.value for e in (*app.error, *app.markdown)]}")
+            told = (*app.exception, *app.error, *app.markdown)
+            pytest.fail(f"still waiting: {[each.value for each in told]}")
         time.sleep(0.3)
         app.run()
     return app

@@ -47,10 +47,13 @@ def weaves_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def home(weaves_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(
+    weaves_home: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    offline: None,  # noqa: ARG001 - for all that is done here
+) -> Path:
     monkeypatch.delenv("EAP_ROOTS", raising=False)
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")  # for the worker, which is another process
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
     return Path(shutil.copytree(weaves_home, tmp_path / "home"))
 
 

@@ -64,6 +64,7 @@ def test_an_empty_project_cannot_be_scored(store: Store) -> None:
     assert not [b for b in app.button if b.label == "Score the candidates"]
 
 
+@pytest.mark.usefixtures("real_worker")
 def test_a_project_is_scored_from_here_and_its_run_is_listed(
     store: Store, tmp_path: object
 ) -> None:

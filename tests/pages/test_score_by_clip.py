@@ -70,16 +70,15 @@ def test_a_file_is_taken_only_from_an_opened_folder(
     assert runs.runs_of(store, parts.id) == []
 
 
+@pytest.mark.usefixtures("offline")
 def test_without_a_connection_the_run_says_what_it_used(
-    store: Store, parts: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, parts: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("EAP_ROOTS", raising=False)
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     app = by_clip(parts)
     next(each for each in app.toggle if "8 bits" in each.label).set_value(True).run()
     next(b for b in app.button if b.label == "Score the candidates").click().run()
-    until(app, lambda a: any(b.label == "Score again" for b in a.button), 180)
+    until(app, lambda a: any(b.label == "Score again" for b in a.button))
     assert not app.exception
     (warned,) = [each.value for each in app.warning if "instead of CLIP" in each.value]
     assert warned.replace("\\", "").endswith("cannot be fetched (HF_HUB_OFFLINE is set).")

@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
 
-from eap_core import evaluators, jobs
+from eap_core import evaluators
 from eap_core.analysis import working_seconds
 from eap_core.base.progress import Progress, silent
 from eap_core.base.table import Floats
@@ -44,9 +44,8 @@ class Toy:
 
 @pytest.fixture(autouse=True)
 def toy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one line; and jobs are done in this process, for it is written in no file."""
+    """The one line; jobs are done in this process, where it is known."""
     monkeypatch.setitem(evaluators._EVALUATORS, "toy", Toy())
-    monkeypatch.setattr(jobs, "_spawn", jobs.work_on)
 
 
 def command(*words: str) -> str:

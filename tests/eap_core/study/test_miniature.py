@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from eap_core.evaluators import PAPER_EVALUATORS
-from tests.browser.app_server import ROOT
+from tests.eap_core.command import command
 
-COMMAND = [sys.executable, "-m", "eap_core", "study"]
+POINTS = ("--curve-points", "2")  # as few as there may be: forests are the dear part
 
 
 @pytest.fixture(scope="module")
 def out(sets: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("out")
-    given = ["--data", str(sets), "--out", str(folder), "--seeds", "2", "--curve-points", "4"]
-    ended = subprocess.run(
-        [*COMMAND, *given], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    given = ["--data", str(sets), "--out", str(folder), "--seeds", "2"]
+    ended = command("study", *given, *POINTS)
     assert ended.returncode == 0, ended.stderr
     assert "8 of 8 cells" in ended.stderr
     assert "EAP" in ended.stdout
@@ -74,7 +70,7 @@ def test_one_cell_of_another_run_is_the_same_bit_for_bit(
     out: Path, sets: Path, tmp_path: Path
 ) -> None:
     given = ["--data", str(sets), "--out", str(tmp_path), "--datasets", "threes", "--seeds", "1"]
-    subprocess.run([*COMMAND, *given, "--curve-points", "4"], cwd=ROOT, check=True)
+    assert command("study", *given, *POINTS, "--workers", "1").returncode == 0
     alone = pd.read_parquet(tmp_path / "cells.parquet")
     among = pd.read_parquet(out / "cells.parquet")
     among = among[(among["dataset"] == "threes") & (among["seed"] == 0)].reset_index(drop=True)
@@ -95,9 +91,7 @@ def test_one_cell_of_another_run_is_the_same_bit_for_bit(
 )
 def test_a_mistake_is_one_sentence(sets: Path, tmp_path: Path, given: str, said: str) -> None:
     arguments = given.format(sets=sets, out=tmp_path / "out").split()
-    ended = subprocess.run(
-        [*COMMAND, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    ended = command("study", *arguments)
     assert ended.returncode == 2
     assert said in ended.stderr
     assert "Traceback" not in ended.stderr

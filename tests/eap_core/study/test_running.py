@@ -31,6 +31,7 @@ from eap_core.study.run import (
     run_locally,
 )
 from tests.browser.app_server import ROOT
+from tests.eap_core.command import command
 
 FAST = ("eap", "rarity", "random")
 
@@ -173,16 +174,20 @@ def test_a_folder_that_cannot_be_written_to_is_said(sets: Path, tmp_path: Path) 
         run_cells(plan(sets, tmp_path).cells(), tmp_path / "file" / "cells", here)
 
 
-def command(folder: Path, out: Path) -> list[str]:
+PROGRAM = [sys.executable, "-m", "eap_core"]
+
+
+def words(folder: Path, out: Path) -> list[str]:
     given = f"study --data {folder} --out {out} --datasets ones,threes --seeds 2 --curve-points 2"
-    return [sys.executable, "-m", "eap_core", *given.split(), "--evaluators", ",".join(FAST)]
+    return [*given.split(), "--evaluators", ",".join(FAST)]
 
 
 def test_a_killed_study_goes_on_to_the_same_bytes(
     sets: Path, tmp_path: Path, expected: pd.DataFrame
 ) -> None:
     out = tmp_path / "out"
-    first = subprocess.Popen(command(sets, out), cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    given = [*PROGRAM, *words(sets, out)]
+    first = subprocess.Popen(given, cwd=ROOT, stderr=subprocess.PIPE, text=True)
     assert first.stderr is not None
     for line in first.stderr:
         if line.startswith("1 of 4"):
@@ -194,10 +199,10 @@ def test_a_killed_study_goes_on_to_the_same_bytes(
     first.wait()
     first.stderr.close()
     assert not (out / "report.html").exists()
-    again = subprocess.run(command(sets, out), cwd=ROOT, capture_output=True, text=True, check=True)
+    again = subprocess.run(given, cwd=ROOT, capture_output=True, text=True, check=True)
     assert "0 of 4" not in again.stderr
     whole = tmp_path / "whole"
-    subprocess.run(command(sets, whole), cwd=ROOT, capture_output=True, check=True)
+    assert command(*words(sets, whole)).returncode == 0
     for name in ("cells.parquet", "table.csv", "sweep.csv", "comparison.csv", "report.html"):
         assert (out / name).read_bytes() == (whole / name).read_bytes(), name
     read = pd.read_parquet(out / "cells.parquet")
@@ -211,13 +216,7 @@ def test_the_command_line_reports_failed_cells(sets: Path, tmp_path: Path) -> No
     (folder / "ones.npz").write_bytes((sets / "CV_by_pixels" / "ones.npz").read_bytes())
     (folder / "torn.npz").write_bytes(b"PK\x03\x04 torn")
     given = ["--datasets", "ones,torn", "--seeds", "1", "--curve-points", "2"]
-    ended = subprocess.run(
-        [*command(folder, tmp_path / "out")[:8], *given, "--evaluators", "eap"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = command(*words(folder, tmp_path / "out")[:5], *given, "--evaluators", "eap")
     assert ended.returncode == 1
     assert "failed: torn, seed 0: torn.npz" in ended.stderr
     assert "torn.npz" in (tmp_path / "out" / "failed.txt").read_text()

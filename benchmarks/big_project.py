@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from eap_core.analysis.duplicates import find_twins, pick_diverse
+from eap_core.analysis import Plan, versions
 from eap_core.analysis.explain import find_surroundings
+from eap_core.analysis.neighbours import find_twins, pick_diverse
 from eap_core.analysis.score import eap_columns
 from eap_core.base.problem import Problem
 from eap_core.base.table import Role
 from eap_core.images.decode import thumbnail
-from eap_core.project.files import IntakeReport
-from eap_core.project.plan import Plan, versions
+from eap_core.project import IntakeReport
 from eap_core.project.problem import state_of
 from eap_core.project.results import make_map
 from eap_core.scoring.workbench import Workbench

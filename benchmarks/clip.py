@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score
 from benchmarks.image_sets import EACH, Split, data_sets, split_of
 from benchmarks.measure import Figure, seconds
 from eap_core.analysis.score import score
-from eap_core.base.cache import FeatureCache
+from eap_core.base.files import FeatureCache
 from eap_core.base.prepare import problem_from_tables
 from eap_core.base.table import Floats, Table
 from eap_core.features import EMBEDDERS

@@ -15,7 +15,7 @@ from benchmarks.measure import Figure, seconds
 from eap_core.export.bundle import gather_files, make_bundle
 from eap_core.export.request import ExportRequest
 from eap_core.project.problem import state_of
-from eap_core.scoring.ranking import percentiles, ranks
+from eap_core.scoring import percentiles, ranks
 from eap_core.store import projects, runs
 from eap_core.store.items import NewItem, NewUpload, add_upload, items_of
 from eap_core.store.store import Store, open_store

@@ -27,9 +27,9 @@ from PIL import Image
 
 from benchmarks.fuzz_damage import mutated
 from eap_core.base.errors import DataError
+from eap_core.images import read_images
 from eap_core.images.decode import decode, thumbnail
 from eap_core.images.layout import layout_of
-from eap_core.images.read import read_images
 from eap_core.images.sources import gather
 
 MEMORY = 3 * 1024**3

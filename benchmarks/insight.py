@@ -12,9 +12,8 @@ from sklearn.neighbors import NearestNeighbors
 
 from benchmarks.measure import Figure, seconds
 from benchmarks.problems import clouds
-from eap_core.analysis.duplicates import find_twins, pick_diverse
 from eap_core.analysis.explain import find_deviations, find_surroundings
-from eap_core.analysis.projection import place_by_umap
+from eap_core.analysis.neighbours import find_twins, pick_diverse, place_by_umap
 from eap_core.analysis.score import column_name
 from eap_core.base.problem import Problem
 from eap_core.evaluators import PAPER_EVALUATORS

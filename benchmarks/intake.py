@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 
 from benchmarks.measure import Figure
-from eap_core.project.files import InputFile
+from eap_core.project import InputFile
 from eap_core.project.intake import take
 from eap_core.store import projects
 from eap_core.store.items import items_of

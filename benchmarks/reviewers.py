@@ -18,9 +18,9 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 
 from benchmarks.measure import Figure
-from eap_core.project.files import InputFile
+from eap_core.analysis import Plan
+from eap_core.project import InputFile
 from eap_core.project.intake import take
-from eap_core.project.plan import Plan
 from eap_core.project.run import score_project
 from eap_core.store import projects
 from eap_core.store.decisions import read_log

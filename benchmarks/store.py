@@ -11,7 +11,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from benchmarks.measure import Figure, seconds
-from eap_core.review.log import Decision, fold
+from eap_core.review import Decision, fold
 from eap_core.store import projects
 from eap_core.store.decisions import append, read_log
 from eap_core.store.items import Item, NewItem, NewUpload, add_upload, items_of

@@ -9,8 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.svm import SVC
 
 from benchmarks.measure import Figure, seconds
-from eap_core.analysis.forest import RankedRows
-from eap_core.analysis.learning import LearningTask, Svm
+from eap_core.analysis.learning import LearningTask, RankedRows, Svm
 from eap_core.base.table import Floats, Labels
 
 TITLE = "A study's learning curves"

@@ -14,15 +14,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from eap_core.base.version import __version__ as __version__
+from eap_core.base import __version__ as __version__
 
 if TYPE_CHECKING:
-    from eap_core.analysis.result import Result, score
+    from eap_core.analysis import Plan
+    from eap_core.analysis.result import EAP, Result, score
     from eap_core.base.errors import EapError
     from eap_core.base.problem import Problem
-    from eap_core.estimator import EAP
     from eap_core.evaluators import EVALUATORS
-    from eap_core.project.plan import Plan
     from eap_core.readers import Reading, read_table
     from eap_core.scoring.posterior import Prior
     from eap_core.scoring.settings import Settings
@@ -45,10 +44,10 @@ __all__ = [
 
 # Each where it is defined, and loaded when it is first used: scikit-learn alone takes a second.
 _HOMES = {
-    "EAP": "eap_core.estimator",
+    "EAP": "eap_core.analysis.result",
     "EVALUATORS": "eap_core.evaluators",
     "EapError": "eap_core.base.errors",
-    "Plan": "eap_core.project.plan",
+    "Plan": "eap_core.analysis",
     "Prior": "eap_core.scoring.posterior",
     "Problem": "eap_core.base.problem",
     "Reading": "eap_core.readers",

@@ -17,15 +17,15 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol, Self
 
+from eap_core.analysis import Plan
 from eap_core.base.errors import DataError, EapError, quote
 from eap_core.base.progress import Cancelled, Progress, silent
 from eap_core.export.bundle import make_bundle
 from eap_core.export.request import ExportRequest
+from eap_core.project import InputFile, IntakeReport, Target
 from eap_core.project.demos import Demo, make_demo
-from eap_core.project.files import InputFile, IntakeReport, Target
 from eap_core.project.health import check_health
 from eap_core.project.intake import AS_FOUND, take
-from eap_core.project.plan import Plan
 from eap_core.project.prompts import PromptPlan, run_prompts
 from eap_core.project.run import complete_run, score_project
 from eap_core.project.tables import reading_of
@@ -33,8 +33,7 @@ from eap_core.readers.files import Reading
 from eap_core.store import jobs
 from eap_core.store.cleanup import list_named_files, remove_unused
 from eap_core.store.jobs import Job
-from eap_core.store.schema import now
-from eap_core.store.store import Store
+from eap_core.store.store import Store, now
 
 _BEAT_SECONDS = 1.0
 _PROGRAM = Path(__file__).resolve().parents[1]

@@ -9,22 +9,21 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from uuid import uuid4
 
+from eap_core.analysis import Plan
 from eap_core.base.errors import DataError, SettingsError, list_names, quote
 from eap_core.base.progress import Progress, silent
+from eap_core.export import Format, Only
 from eap_core.export.bundle import is_table, list_targets, write_bundle
-from eap_core.export.forms import Format, Only
 from eap_core.export.request import ExportRequest
-from eap_core.health.finding import Finding
-from eap_core.project import review
-from eap_core.project.files import InputFile, IntakeReport, Target
+from eap_core.health import Finding
+from eap_core.project import InputFile, IntakeReport, Target, review
 from eap_core.project.health import check_health
 from eap_core.project.intake import take
-from eap_core.project.plan import Plan
 from eap_core.project.results import run_frame
 from eap_core.project.run import score_project
 from eap_core.readers import AS_FOUND
 from eap_core.readers.files import Reading
-from eap_core.review.log import Verdict
+from eap_core.review import Verdict
 from eap_core.store import projects
 from eap_core.store.decisions import read_log
 from eap_core.store.items import items_of

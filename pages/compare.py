@@ -5,9 +5,9 @@ import pandas as pd
 import streamlit as st
 
 from eap_core.base.files import csv_text
-from eap_core.project import truth
+from eap_core.project import results
 from eap_core.review.queue import evaluator_columns
-from eap_core.scoring.ranking import percentiles
+from eap_core.scoring import percentiles
 from eap_core.store import runs
 from eap_core.store.projects import Kind
 from ui import cached, compare, files, frame, score_form, session, text
@@ -94,7 +94,7 @@ def agreement(found: ScoredProject, columns: list[str]) -> None:
 
 def how_good(found: ScoredProject, columns: list[str]) -> None:
     st.subheader("How good is each method here?", anchor=False)
-    known = truth.find_judgements(found.candidates, found.items, found.standing().states)
+    known = results.find_judgements(found.candidates, found.items, found.standing().states)
     if not known:
         or_else = ", or add a metadata.csv in which a column named good says yes or no"
         st.info(
@@ -116,14 +116,14 @@ def how_good(found: ScoredProject, columns: list[str]) -> None:
         f"By {judged.by}: {good:,} good and {other:,} others. Each bar tells how often a method "
         "puts a good one above another; the thin line, how far chance may reach."
     )
-    if min(good, other) < truth.FEW:
+    if min(good, other) < results.FEW:
         st.warning(
-            f"Fewer than {truth.FEW} of one kind: this may well be chance.",
+            f"Fewer than {results.FEW} of one kind: this may well be chance.",
             icon=":material/casino:",
         )
     if judged.by == "the decisions":
         st.caption("Decisions made with the score in sight favour EAP; the blind review does not.")
-    bars = truth.measure_quality(found.table, columns, judged)
+    bars = results.measure_quality(found.table, columns, judged)
     st.plotly_chart(
         compare.quality_bars(bars),
         config=_BARE,

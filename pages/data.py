@@ -4,11 +4,11 @@ from typing import Literal
 
 import streamlit as st
 
-from eap_core.health.finding import Finding
+from eap_core.analysis import Plan
+from eap_core.health import Finding
 from eap_core.jobs import HealthJob, ScoringJob, UploadJob, launch
-from eap_core.project.files import IntakeReport
+from eap_core.project import IntakeReport
 from eap_core.project.health import recall_health
-from eap_core.project.plan import Plan
 from eap_core.project.problem import state_of
 from eap_core.store import projects
 from eap_core.store.items import remove_upload, restore_upload, uploads_of

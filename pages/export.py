@@ -3,7 +3,7 @@
 import streamlit as st
 
 from eap_core.export.request import Counts, ExportRequest, select
-from eap_core.health.finding import count_things
+from eap_core.health import count_things
 from eap_core.jobs import ExportJob, launch
 from ui import export, frame, jobs, session
 from ui.scored_project import ScoredProject, current_project

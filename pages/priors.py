@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from eap_core.analysis.priors import LEAST, MOST, PriorSweep, PriorView, compare_sides, sweep_run
+from eap_core.analysis import Plan
+from eap_core.analysis.compare import LEAST, MOST, PriorSweep, PriorView, compare_sides, sweep_run
 from eap_core.base.table import Floats, Ints
-from eap_core.project.plan import Plan
 from eap_core.store.projects import Kind
 from ui import charts, frame, priors, score_form, session, why
 from ui.priors import sweep_words

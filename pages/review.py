@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from eap_core.jobs import CompletionJob, ScoringJob, launch
-from eap_core.review.log import UNTOUCHED, ItemState
+from eap_core.review import UNTOUCHED, ItemState
 from eap_core.review.queue import ORDERS, order_queue
 from ui import cached, frame, jobs, review, session
 from ui.review import Cards, Queue

@@ -3,9 +3,9 @@
 import pandas as pd
 import streamlit as st
 
+from eap_core.analysis import Plan
 from eap_core.base.files import csv_text
-from eap_core.health.finding import Finding
-from eap_core.project.plan import Plan
+from eap_core.health import Finding
 from eap_core.project.run import lacking_of
 from eap_core.store.projects import Kind, Project
 from ui import cached, charts, clip_form, files, frame, health, runs, score_form, session, text, why

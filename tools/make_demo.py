@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
+from eap_core.analysis import Plan
 from eap_core.features import EMBEDDERS
+from eap_core.project import InputFile
 from eap_core.project.demos import FEATURES, PARTS
-from eap_core.project.files import InputFile
 from eap_core.project.intake import take
-from eap_core.project.plan import Plan
 from eap_core.project.problem import feature_cache, image_source
 from eap_core.store import projects
 from eap_core.store.items import items_of

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from eap_core.project.demos import Demo, make_demo
 from eap_core.project.prompts import PromptPlan, run_prompts
 from eap_core.project.results import run_frame
-from eap_core.review.log import Decision
+from eap_core.review import Decision
 from eap_core.store.decisions import append
 from eap_core.store.store import open_store
 from tests.browser.app_server import AppServer

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from eap_core.features.clip_model import ModelSpec, build_model, import_torchvision, recipe_of
-from eap_core.prompts.templates import SHIPPED
+from eap_core.prompts import SHIPPED
 from tools.demo_images.album import drawn
 from tools.demo_images.catalogue import catalogue
 from tools.demo_images.picture import damaged

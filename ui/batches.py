@@ -14,7 +14,7 @@ from eap_core.base.errors import EapError, UnavailableError
 from eap_core.base.files import csv_text
 from eap_core.project import review
 from eap_core.project.review import Outcome
-from eap_core.review.log import REASONS, UNTOUCHED, VERDICT_WORDS, Verdict, recent_decisions
+from eap_core.review import REASONS, UNTOUCHED, VERDICT_WORDS, Verdict, recent_decisions
 from eap_core.review.queue import state_of_item
 from eap_core.store.decisions import ReviewState
 from ui import files, map_selection, session

@@ -13,7 +13,7 @@ import streamlit as st
 from PIL import Image
 
 from eap_core.analysis.compare import Comparison, compare_scores
-from eap_core.analysis.projection import Places
+from eap_core.analysis.neighbours import Places
 from eap_core.images.decode import rgb_of
 from eap_core.project.prompts import PromptReport, PromptViews, report_prompts
 from eap_core.project.prompts import read_prompts as prompts_of

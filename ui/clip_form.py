@@ -8,11 +8,11 @@ from pathlib import Path
 
 import streamlit as st
 
+from eap_core.analysis import Plan
 from eap_core.base.errors import DataError, EapError
 from eap_core.features.clip import is_installed
-from eap_core.health.finding import Finding
+from eap_core.health import Finding
 from eap_core.images.sources import below_root, configured_roots
-from eap_core.project.plan import Plan
 from eap_core.project.run import describe_fallback
 from ui import health
 from ui.text import (

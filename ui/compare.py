@@ -10,8 +10,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from eap_core.base.table import Floats
-from eap_core.project.truth import QualityFound, rank_distance
-from eap_core.scoring.ranking import percentiles
+from eap_core.project.results import QualityFound, rank_distance
+from eap_core.scoring import percentiles
 from ui import charts, session, why
 from ui.scored_project import ScoredProject
 from ui.text import escape_markdown, method_words

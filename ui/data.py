@@ -13,8 +13,8 @@ from eap_core.base.errors import SettingsError
 from eap_core.base.table import Missing
 from eap_core.images.sources import below_root, configured_roots
 from eap_core.jobs import DemoJob, UploadJob, launch
+from eap_core.project import Target
 from eap_core.project.demos import NAMES, Demo
-from eap_core.project.files import Target
 from eap_core.readers.files import Reading
 from eap_core.store import projects
 from eap_core.store.projects import Kind, Project

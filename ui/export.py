@@ -12,10 +12,10 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from eap_core.base.table import Role
+from eap_core.export import FORMS, Format, Only, forms_of
 from eap_core.export.bundle import Bundle, delete, list_bundles
-from eap_core.export.forms import FORMS, Format, Only, forms_of
 from eap_core.export.request import Counts, ExportRequest, SettledItem
-from eap_core.health.finding import count_things
+from eap_core.health import count_things
 from eap_core.review.queue import mix_of
 from eap_core.store.projects import Kind
 from ui import files, frame, session

@@ -22,7 +22,7 @@ from streamlit import config
 from eap_core.base.errors import EapError
 from eap_core.export.bundle import find_bundle
 from eap_core.images.decode import rgb_of, thumbnail
-from eap_core.store.blobs import is_hash
+from eap_core.store import is_hash
 from ui import cached, session
 from ui.cached import shared_store
 

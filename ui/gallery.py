@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from eap_core.review.log import REASONS, UNTOUCHED
+from eap_core.review import REASONS, UNTOUCHED
 from eap_core.review.queue import (
     SORTS,
     STATES,

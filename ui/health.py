@@ -8,7 +8,7 @@ from itertools import groupby
 import streamlit as st
 
 from eap_core.base.errors import escape_controls
-from eap_core.health.finding import Finding
+from eap_core.health import Finding
 from ui.text import SEVERITY_WORDS, escape_markdown
 
 _ICONS = {

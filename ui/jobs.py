@@ -12,8 +12,7 @@ from eap_core.base.errors import EapError
 from eap_core.jobs import Work
 from eap_core.store import jobs as rows
 from eap_core.store.jobs import Job
-from eap_core.store.schema import now
-from eap_core.store.store import Store
+from eap_core.store.store import Store, now
 from ui import frame
 from ui.text import duration_words, error_words, escape_markdown
 

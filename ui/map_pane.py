@@ -8,7 +8,7 @@ from uuid import uuid4
 import streamlit as st
 
 from eap_core.jobs import CompletionJob, DemoJob, ScoringJob, launch
-from eap_core.review.log import Verdict
+from eap_core.review import Verdict
 from eap_core.review.queue import AboveLine, Mixture, count_above, flags_of
 from ui import batches, frame, map_chart, map_selection, session
 from ui import jobs as job_rows

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from eap_core.analysis.projection import Places
+from eap_core.analysis.neighbours import Places
 from eap_core.base.table import Bools
 from eap_core.project.results import CandidateFacts
 from eap_core.review.queue import Filter, filter_rows, flags_of, sort_rows

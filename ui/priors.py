@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from eap_core.analysis.priors import PriorSweep, Sweep
+from eap_core.analysis.compare import PriorSweep, Sweep
 from eap_core.base.table import Floats
 from eap_core.scoring.posterior import CATEGORIES, INDISTINGUISHABLE, REALISTIC, UNREALISTIC
 from ui.charts import COLOURS, WORDS

@@ -9,12 +9,12 @@ from typing import cast
 import pandas as pd
 import streamlit as st
 
+from eap_core.analysis import Plan
 from eap_core.base.errors import EapError, UnavailableError
 from eap_core.images.sources import configured_roots
 from eap_core.jobs import PromptJob, launch
-from eap_core.project.plan import Plan
 from eap_core.project.prompts import PromptPlan, PromptViews
-from eap_core.prompts.templates import (
+from eap_core.prompts import (
     LONGEST_NAME,
     LONGEST_TEXT,
     SHIPPED,

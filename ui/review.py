@@ -17,7 +17,7 @@ from eap_core.analysis.explain import in_words
 from eap_core.base.errors import EapError
 from eap_core.project.results import CandidateFacts
 from eap_core.project.review import Answer, receive_decisions
-from eap_core.review.log import REASONS, VERDICT_WORDS, Decision, ItemState, recent_decisions
+from eap_core.review import REASONS, VERDICT_WORDS, Decision, ItemState, recent_decisions
 from eap_core.scoring.posterior import INDISTINGUISHABLE, REALISTIC, UNREALISTIC
 from eap_core.store.decisions import Acknowledgement, ReviewState
 from eap_core.store.items import Item

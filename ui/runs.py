@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
+from eap_core.analysis import Plan
 from eap_core.analysis.compare import compare_runs
-from eap_core.project.plan import Plan
 from eap_core.project.problem import state_of
 from eap_core.store import runs
 from eap_core.store.projects import Kind, Project

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from eap_core.analysis import Plan
 from eap_core.analysis.score import evaluator_names
 from eap_core.base.errors import DataError, SettingsError
 from eap_core.base.problem import ASSUMED_RATE
@@ -15,7 +16,6 @@ from eap_core.evaluators import EVALUATORS, PAPER_EVALUATORS
 from eap_core.features import EMBEDDERS
 from eap_core.images.sources import configured_roots
 from eap_core.jobs import CompletionJob, ScoringJob, launch
-from eap_core.project.plan import Plan
 from eap_core.project.problem import state_of
 from eap_core.store import jobs as rows
 from eap_core.store import projects, runs

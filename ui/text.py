@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from eap_core.analysis import Plan
 from eap_core.analysis.score import column_name, evaluator_names
 from eap_core.base import errors
 from eap_core.base.errors import EapError, choose_advice
@@ -17,8 +18,7 @@ from eap_core.base.table import Role
 from eap_core.evaluators import EVALUATORS, PAPER_EVALUATORS
 from eap_core.features import EMBEDDERS
 from eap_core.features.clip_model import WEIGHTS_LOST, WORDS_LOST
-from eap_core.health.finding import Severity
-from eap_core.project.plan import Plan
+from eap_core.health import Severity
 from eap_core.scoring.settings import AUTHORS
 from eap_core.store import runs
 from eap_core.store.projects import Kind

@@ -9,10 +9,10 @@ import numpy as np
 from eap_core.base.problem import Problem
 from eap_core.base.progress import Progress, silent
 from eap_core.base.table import Floats, Ints
+from eap_core.scoring import percentiles, ranks
 from eap_core.scoring.distances import MEMORY_BUDGET, SquaredDistances, squared_distances
 from eap_core.scoring.evidence import Evidence
 from eap_core.scoring.posterior import INDISTINGUISHABLE, UNREALISTIC, Prior, categories, make_parts
-from eap_core.scoring.ranking import percentiles, ranks
 from eap_core.scoring.rarity import inside_balls
 from eap_core.scoring.settings import Settings
 

@@ -13,8 +13,8 @@ from eap_core.base.errors import SettingsError, list_names
 from eap_core.base.progress import Progress, equal_parts, silent
 from eap_core.evaluators import EVALUATORS, PAPER_EVALUATORS, Evaluator
 from eap_core.evaluators.eap import Eap
+from eap_core.scoring import percentiles, ranks
 from eap_core.scoring.posterior import Posterior, Prior, categories, make_parts
-from eap_core.scoring.ranking import percentiles, ranks
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,8 +6,9 @@ import copy
 import json
 import re
 from collections.abc import Mapping
+from importlib.util import find_spec
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 _SHOWN = 60
 _JOINT = " — "
@@ -153,3 +154,19 @@ def list_names(names: list[str], most: int = 5) -> str:
 def name_source(source: str) -> str:
     """A file's name as messages show it."""
     return quote(source)[1:-1]
+
+
+Extra = Literal["app", "images", "clip", "study", "postgres"]
+
+
+class MissingExtraError(EapError):
+    """A package is not installed that this work needs and others do not."""
+
+
+def require(package: str, extra: Extra) -> None:
+    """Refuse, in one sentence, what a package that is not installed would be needed for."""
+    if find_spec(package) is None:
+        raise MissingExtraError(
+            f"{package} is not installed, which this needs",
+            advice=f'run pip install "eap-curator[{extra}]"',
+        )

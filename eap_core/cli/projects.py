@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from eap_core.analysis import Plan
 from eap_core.base.errors import SettingsError, escape_controls, quote
 from eap_core.base.files import check_target, write_frame
 from eap_core.cli import output
@@ -21,14 +22,13 @@ from eap_core.cli.options import (
     with_options,
 )
 from eap_core.features import EMBEDDERS
-from eap_core.project.files import InputFile, IntakeReport, Target, sum_reports
-from eap_core.project.plan import Plan
+from eap_core.project import InputFile, IntakeReport, Target, sum_reports
 from eap_core.readers.files import Reading
 from eap_core.scoring.posterior import Prior
 from eap_core.scoring.settings import Settings
 
 if TYPE_CHECKING:
-    from eap_core.health.finding import Finding
+    from eap_core.health import Finding
     from eap_core.store.projects import Project
     from eap_core.store.runs import Run
     from eap_core.store.store import Store
@@ -330,7 +330,7 @@ def _read_notes(store: Store, project: Project) -> tuple[str, ...]:
 
 
 def _scored_findings(store: Store, project: Project) -> list[Finding]:
-    from eap_core.health.finding import Finding
+    from eap_core.health import Finding
     from eap_core.store import runs
 
     if project.current_run is None:
@@ -342,7 +342,7 @@ def _scored_findings(store: Store, project: Project) -> list[Finding]:
 def _report(
     project: Project, taken: IntakeReport, findings: tuple[Finding, ...], json: bool
 ) -> None:
-    from eap_core.health.finding import PLURAL
+    from eap_core.health import PLURAL
 
     if json:
         output.write_json(

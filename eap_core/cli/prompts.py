@@ -12,13 +12,7 @@ from eap_core.base.errors import DataError, escape_controls, quote
 from eap_core.base.files import check_target, csv_text, explain_unwritable, whole_file
 from eap_core.cli import output
 from eap_core.features.clip_model import PAPERS
-from eap_core.prompts.templates import (
-    MOST_BYTES,
-    SHIPPED,
-    Template,
-    check_object_name,
-    read_templates,
-)
+from eap_core.prompts import MOST_BYTES, SHIPPED, Template, check_object_name, read_templates
 
 if TYPE_CHECKING:
     from eap_core.project.prompts import PromptReport

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eap_core.base.errors import SettingsError
-from eap_core.base.extras import require
+from eap_core.base.errors import SettingsError, require
 from eap_core.base.progress import Progress, part_of
 from eap_core.cli import output
 

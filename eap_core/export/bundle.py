@@ -20,16 +20,20 @@ from eap_core.base.errors import DataError, EapError, escape_controls, quote
 from eap_core.base.files import PARTIAL, whole_file
 from eap_core.base.progress import Progress, part_of, silent
 from eap_core.base.table import Role
+from eap_core.export import PlacedImage, notes_of
 from eap_core.export.files import (
     BundleMember,
     Names,
+    curate_table,
+    metadata_members,
+    place_images,
     slug,
+    write_csv,
     write_files,
     write_folder,
+    write_parquet,
     write_zip,
 )
-from eap_core.export.forms import PlacedImage, notes_of
-from eap_core.export.layout import metadata_members, place_images
 from eap_core.export.papers import make_manifest, write_card
 from eap_core.export.request import (
     ExportRequest,
@@ -38,12 +42,10 @@ from eap_core.export.request import (
     read_source,
     select,
 )
-from eap_core.export.table import curate_table, write_csv, write_parquet
+from eap_core.store import explain_disk_errors
 from eap_core.store.cleanup import exports_folder
-from eap_core.store.errors import explain_disk_errors
 from eap_core.store.items import Item
-from eap_core.store.schema import now
-from eap_core.store.store import Store
+from eap_core.store.store import Store, now
 
 # A bundle before it is written: every file with its place, size and hash.
 

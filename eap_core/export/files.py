@@ -1,27 +1,41 @@
-"""A bundle's files: their names, their hashes, and a ZIP or folder that is whole or not there."""
+"""A bundle's files: the curated table, the images by name and the tables that tell of them, their
+hashes, and a ZIP or folder that is whole or not there.
+
+The table has one row per candidate, with what was decided and what its score rests on.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import re
 import shutil
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from tempfile import mkdtemp
 from types import MappingProxyType
-from typing import BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 from eap_core.base.errors import DataError
-from eap_core.base.files import PARTIAL, sync_folder, whole_file
+from eap_core.base.files import PARTIAL, csv_text, sync_folder, whole_file
 from eap_core.base.progress import Progress, part_of, silent
+from eap_core.base.table import KEYS, free_name
+from eap_core.export import IntoTest, LayoutFolders, PlacedImage, Placement
+from eap_core.export.request import ExportSelection, ExportSource
 from eap_core.images.decode import format_of
-from eap_core.store.blobs import Blobs, pieces
-from eap_core.store.errors import explain_disk_errors
+from eap_core.review import REASONS, UNTOUCHED
+from eap_core.store import Blobs, explain_disk_errors, pieces
+from eap_core.store.items import Item
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 # The files of a bundle: what each holds is known, with its hash, before the first is written.
 
@@ -234,3 +248,200 @@ def kind_folders(kinds: Iterable[str]) -> dict[str, str]:
 def ending_of(head: bytes) -> str:
     """The ending that the content asks for, whatever the file was called."""
     return _ENDINGS.get(format_of(head[:_HEAD]) or "", ".bin")
+
+
+_SCORES = ("eap", "percentile", "rank", "p_y", "weight", "observations", "prior", "category")
+
+
+def curate_table(
+    source: ExportSource,
+    selection: ExportSelection,
+    rows: list[str],
+    split: str,
+    files: Mapping[str, str],
+) -> pd.DataFrame:
+    """The rows in their order; ``files`` are the paths of images in the bundle by item."""
+    import pandas as pd  # slow to import
+
+    items = {item.id: item for item in source.items["candidate"]}
+    own = [items[row] for row in rows]
+    frame = pd.DataFrame(
+        {
+            "id": _texts(item.name for item in own),
+            "file": _texts(files.get(row, "") for row in rows),
+            "sha256": _texts(item.sha256 or "" for item in own),
+            **_decisions(source, selection, rows),
+            **_scores(source, rows),
+            "run": _texts(source.run.id for _ in rows),
+        }
+    )
+    for name, values in _metadata(own).items():
+        frame[free_name(name, {*frame, "synthetic", "split"}.__contains__)] = _texts(values)
+    frame["synthetic"] = True
+    frame["split"] = _texts(split for _ in rows)
+    return frame
+
+
+def write_parquet(frame: pd.DataFrame) -> bytes:
+    out = io.BytesIO()
+    frame.to_parquet(out, index=False)
+    return out.getvalue()
+
+
+def write_csv(frame: pd.DataFrame) -> bytes:
+    return csv_text(frame).encode()
+
+
+def _decisions(source: ExportSource, selection: ExportSelection, rows: list[str]) -> dict[str, Any]:
+    states = [source.states.get(row, UNTOUCHED) for row in rows]
+    decided = [state if state.decided else UNTOUCHED for state in states]
+    return {
+        "decision": _texts(selection.settled[row].outcome for row in rows),
+        "decided_by": _texts(selection.settled[row].by for row in rows),
+        "reason": _texts(REASONS[state.reason] if state.reason else "" for state in decided),
+        "note": _texts(state.note for state in decided),
+        "reviewer": _texts(state.reviewer or "" for state in decided),
+        "decided_at": _texts(state.at.isoformat() if state.at else "" for state in decided),
+        "flagged": [state.flagged for state in states],
+    }
+
+
+def _scores(source: ExportSource, rows: list[str]) -> dict[str, Any]:
+    """The score with its parts first, then every other number that the run has."""
+    known = source.frame.set_index("item").reindex(rows)
+    numbers = [str(name) for name in known if known[name].dtype.kind in "iuf"]
+    first = [name for name in _SCORES if name in numbers or name == "category"]
+    found = {name: known[name].reset_index(drop=True) for name in dict.fromkeys(first + numbers)}
+    found["rank"] = found["rank"].astype("Int64")  # a whole number also beside gaps
+    found["category"] = found["category"].fillna("")
+    return found
+
+
+def _metadata(items: Sequence[Item]) -> dict[str, list[str]]:
+    """What people said of the candidates; the names that everybody knows come first."""
+    keys = dict.fromkeys(key for item in items for key in item.metadata)
+    ordered = [key for key in KEYS if key in keys] + [key for key in keys if key not in KEYS]
+    return {key: [str(item.metadata.get(key, "")) for item in items] for key in ordered}
+
+
+def _texts(values: Iterable[str]) -> pd.Series:
+    import pandas as pd
+
+    return pd.Series(list(values), dtype="str")  # also where there is not a single row
+
+
+def place_images(
+    blobs: Blobs, items: Sequence[Item], place: Placement, into_test: IntoTest, category: str
+) -> tuple[list[PlacedImage], list[Item]]:
+    """Every image that the layout has a place for, and those it has none for."""
+    kinds = kind_folders(_kind(item) for item in items)
+    shelves = [place(item, kinds[_kind(item)], category, into_test) for item in items]
+    counts = Counter(_counter(shelf) for shelf in shelves if shelf)
+    numbers: Counter[str] = Counter()
+    found: list[PlacedImage] = []
+    for item, shelf in zip(items, shelves, strict=True):
+        if shelf is None:
+            continue
+        group = _counter(shelf)
+        # Of equal width, so that images and masks sort alike: readers pair them by their order.
+        width = max(3, len(str(counts[group] - 1)))
+        stem = f"{numbers[group]:0{width}}_{stem_of(item.name)}"
+        numbers[group] += 1
+        found.append(_place_at(blobs, item, shelf, stem))
+    return found, [item for item, shelf in zip(items, shelves, strict=True) if shelf is None]
+
+
+def _place_at(blobs: Blobs, item: Item, shelf: LayoutFolders, stem: str) -> PlacedImage:
+    assert item.sha256 is not None  # every image has its original
+    image = read_original(blobs, item.sha256)
+    mask = None
+    if item.mask and shelf.masks:
+        found = read_original(blobs, item.mask)
+        mask = found.at(f"{shelf.masks}/{stem}{shelf.suffix}{ending_of(found.head)}")
+    return PlacedImage(
+        item, shelf.split, image.at(f"{shelf.folder}/{stem}{ending_of(image.head)}"), mask
+    )
+
+
+def _counter(shelf: LayoutFolders) -> str:
+    return shelf.folder if shelf.counted_with is None else shelf.counted_with
+
+
+def _kind(item: Item) -> str:
+    return str(item.metadata.get("defect_type", ""))
+
+
+# ``metadata.csv`` of each part of the data, as Hugging Face's ImageFolder reads it.
+
+METADATA = "metadata.csv"
+# An empty column of text would be read as numbers, and the two parts must be read alike.
+_NONE = "none"
+_METADATA_SCORES = ("eap", "percentile")
+_ENDS_AS_IMAGE = ("file_name", "file_names")
+
+
+def metadata_members(scored: pd.DataFrame, images: Sequence[PlacedImage]) -> list[BundleMember]:
+    """One table for each part that has images, all with the same columns."""
+    scores = scored.set_index("item")
+    keys = dict.fromkeys(key for each in images for key in each.item.metadata if key != "mask")
+    frames = {
+        split: _frame([each for each in images if each.split == split], list(keys), scores)
+        for split in ("train", "test")
+    }
+    return [
+        BundleMember.made(f"{split}/{METADATA}", write_csv(frame))
+        for split, frame in _drop_unlike_columns(frames).items()
+    ]
+
+
+def _frame(
+    images: Sequence[PlacedImage], keys: Sequence[str], scores: pd.DataFrame
+) -> pd.DataFrame:
+    import pandas as pd  # slow to import
+
+    items = [each.item for each in images]
+    frame = pd.DataFrame(
+        {
+            "file_name": [each.image.path.partition("/")[2] for each in images],
+            "label": ["normal" if "normal" in item.role else "anomaly" for item in items],
+            "role": [item.role for item in items],
+            "synthetic": [item.role == "candidate" for item in items],
+            "id": [item.name for item in items],
+            "sha256": [item.sha256 or _NONE for item in items],
+            "mask": [f"../{each.mask.path}" if each.mask else _NONE for each in images],
+        }
+    )
+    known = scores.reindex([item.id for item in items])
+    for name in _METADATA_SCORES:
+        frame[name] = known[name].to_numpy(dtype=float)
+    for key in keys:
+        frame[_column(key, frame)] = [_text(item, key) for item in items]
+    return frame
+
+
+def _text(item: Item, key: str) -> str:
+    return str(item.metadata.get(key, "")).strip() or _NONE
+
+
+def _column(key: str, frame: pd.DataFrame) -> str:
+    """A name that is not taken and not understood as the name of a further image."""
+    return free_name(
+        key,
+        lambda name: name in frame or name in ("image", "images") or name.endswith(_ENDS_AS_IMAGE),
+    )
+
+
+def _drop_unlike_columns(frames: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Without the columns that would be read as another type in the other part, which is refused;
+    they stay in the table of candidates."""
+    there = {split: frame for split, frame in frames.items() if len(frame)}
+    types = [_read_types(frame) for frame in there.values()]
+    unlike = [name for name in types[0] if any(each[name] != types[0][name] for each in types)]
+    return {split: frame.drop(columns=unlike) for split, frame in there.items()}
+
+
+def _read_types(frame: pd.DataFrame) -> dict[str, str]:
+    import pandas as pd
+
+    read = pd.read_csv(io.BytesIO(write_csv(frame)), low_memory=False)
+    return dict(zip(frame.columns, map(str, read.dtypes), strict=True))

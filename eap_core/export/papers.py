@@ -9,10 +9,10 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+from eap_core.base import __version__
 from eap_core.base.errors import escape_controls, escape_markdown
-from eap_core.base.version import __version__
+from eap_core.export import PlacedImage, describe_loading
 from eap_core.export.files import Names
-from eap_core.export.forms import PlacedImage, describe_loading
 from eap_core.export.request import (
     Counts,
     ExportRequest,
@@ -20,8 +20,8 @@ from eap_core.export.request import (
     ExportSource,
     tie_at_cut,
 )
-from eap_core.health.finding import count_things
-from eap_core.review.log import VERDICT_WORDS, Conflict, Decision, measure_agreement
+from eap_core.health import count_things
+from eap_core.review import VERDICT_WORDS, Conflict, Decision, measure_agreement
 from eap_core.store.items import Item
 from eap_core.store.runs import make_portable
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from eap_core.base.errors import SettingsError, quote
 from eap_core.base.table import ROLES, Role
-from eap_core.export.forms import FORMS, ExportForm, Format, IntoTest, Only, forms_of
+from eap_core.export import FORMS, ExportForm, Format, IntoTest, Only, forms_of
 from eap_core.project.problem import state_of
 from eap_core.project.results import run_frame
-from eap_core.review.log import UNTOUCHED, Decision, ItemState, choose_best, fold
+from eap_core.review import UNTOUCHED, Decision, ItemState, choose_best, fold
 from eap_core.store import projects, runs
 from eap_core.store.decisions import read_log
 from eap_core.store.items import Item, Upload, items_of, uploads_of

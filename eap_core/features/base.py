@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from eap_core.base.cache import FeatureCache
-from eap_core.base.errors import DataError, EapError, escape_controls, quote
-from eap_core.base.extras import require
+from eap_core.base.errors import DataError, EapError, escape_controls, quote, require
+from eap_core.base.files import FeatureCache
 from eap_core.base.progress import Cancelled, Progress, silent
 from eap_core.base.table import Bools, Floats
 

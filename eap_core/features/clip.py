@@ -16,8 +16,8 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from eap_core.base.cache import FeatureCache, key_of
 from eap_core.base.errors import DataError, SettingsError
+from eap_core.base.files import FeatureCache, key_of
 from eap_core.base.progress import Progress, silent
 from eap_core.base.table import Bools, Floats
 from eap_core.features.base import (

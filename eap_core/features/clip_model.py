@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from eap_core.base.errors import DataError, SettingsError, list_names, quote
-from eap_core.base.extras import require
+from eap_core.base.errors import DataError, SettingsError, list_names, quote, require
 from eap_core.base.progress import Progress, silent
 from eap_core.features import clip_hub
 

@@ -15,8 +15,8 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from eap_core.base.cache import Arrays, FeatureCache, key_of
 from eap_core.base.errors import SettingsError
+from eap_core.base.files import Arrays, FeatureCache, key_of
 from eap_core.base.progress import Progress, silent
 from eap_core.base.table import Bools, Floats
 from eap_core.features.base import (
@@ -30,14 +30,18 @@ from eap_core.features.base import (
     single_threaded_workers,
     square,
 )
-from eap_core.features.network import MODEL, STRIDE, Maps, Network, load
-from eap_core.features.patches import (
+from eap_core.features.network import (
+    MODEL,
     NOISE,
+    STRIDE,
+    Maps,
+    Network,
     PatchBank,
     PatchComparison,
     PatchSettings,
     Singles,
     fit_patches,
+    load,
     sample_normals,
     spread_of,
 )

@@ -18,8 +18,8 @@ from scipy.ndimage import uniform_filter
 
 from eap_core.base.progress import Progress, part_of, silent
 from eap_core.base.table import ROLES, Floats, Role
-from eap_core.health.finding import PLURAL, Finding, count_things, find_nearest, share
-from eap_core.images.read import ImageItem
+from eap_core.health import PLURAL, Finding, count_things, find_nearest, share
+from eap_core.images import ImageItem
 
 Opened = Callable[[str], Image.Image]  # an image by its sha256: RGB, upright
 SEEN = 6.0  # grey levels; JPEG at quality 75, WebP at 80 and camera noise stay below

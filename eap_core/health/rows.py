@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 from eap_core.base.problem import Problem
 from eap_core.base.progress import Progress, part_of, silent
 from eap_core.base.table import Bools, Floats, Ints, Role
-from eap_core.health.finding import Entry, Finding, count_things, find_copies, find_nearest, share
+from eap_core.health import Entry, Finding, count_things, find_copies, find_nearest, share
 from eap_core.scoring.distances import SquaredDistances
 from eap_core.scoring.evidence import Evidence
 from eap_core.scoring.posterior import Prior, make_parts

@@ -14,14 +14,14 @@ from typing import Literal
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 
+from eap_core.analysis import Plan
+from eap_core.base import find_app
 from eap_core.base.errors import DataError
 from eap_core.base.files import explain_unwritable, write_frame
-from eap_core.base.places import find_app
 from eap_core.base.progress import Progress, part_of, silent
 from eap_core.base.table import Floats, Table
-from eap_core.project.files import InputFile
+from eap_core.project import InputFile
 from eap_core.project.intake import take
-from eap_core.project.plan import Plan
 from eap_core.project.problem import feature_cache, state_of
 from eap_core.project.run import complete_run, score_project
 from eap_core.store import projects, runs

@@ -10,13 +10,14 @@ from typing import Final
 
 from PIL import Image
 
-from eap_core.base.cache import CheckedFile
+from eap_core.analysis import Plan, stretches
 from eap_core.base.errors import DataError
+from eap_core.base.files import CheckedFile
 from eap_core.base.prepare import WITHOUT_ANOMALIES
 from eap_core.base.problem import Problem
 from eap_core.base.progress import Progress, silent
 from eap_core.base.table import Role
-from eap_core.health.finding import (
+from eap_core.health import (
     PLURAL,
     Entry,
     Finding,
@@ -27,15 +28,13 @@ from eap_core.health.finding import (
 )
 from eap_core.health.images import find_changes, find_looks
 from eap_core.health.rows import find_in_rows
+from eap_core.images import ImageItem
 from eap_core.images.decode import rgb_of
-from eap_core.images.read import ImageItem
 from eap_core.images.sources import NO_IMAGE
-from eap_core.project.images import image_item, open_small
-from eap_core.project.plan import Plan, stretches
+from eap_core.project.intake import image_item, open_small
 from eap_core.project.problem import prepare_problem, state_of
-from eap_core.store import projects
+from eap_core.store import explain_disk_errors, projects
 from eap_core.store.cleanup import health_file
-from eap_core.store.errors import explain_disk_errors
 from eap_core.store.items import Item, Upload, items_of, uploads_of
 from eap_core.store.projects import Kind, Project
 from eap_core.store.store import Store

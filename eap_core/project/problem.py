@@ -11,8 +11,9 @@ from itertools import zip_longest
 import numpy as np
 from PIL import Image
 
-from eap_core.base.cache import FeatureCache
+from eap_core.analysis import Plan
 from eap_core.base.errors import DataError, SettingsError, quote
+from eap_core.base.files import FeatureCache
 from eap_core.base.prepare import Scale, problem_from_tables
 from eap_core.base.problem import Problem
 from eap_core.base.progress import Progress, silent
@@ -21,12 +22,10 @@ from eap_core.features import EMBEDDERS
 from eap_core.features.base import Embedder, ImageSource
 from eap_core.features.clip import Clip
 from eap_core.images.decode import rgb_of
-from eap_core.project.images import find_given_features
-from eap_core.project.plan import Plan
+from eap_core.project.intake import find_given_features
 from eap_core.project.tables import load_stored_table
-from eap_core.store import projects
+from eap_core.store import projects, state_digest
 from eap_core.store.cleanup import features_folder
-from eap_core.store.ids import state_digest
 from eap_core.store.items import Item, items_of, present_uploads, uploads_of
 from eap_core.store.store import Store
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from eap_core.analysis import reading_seconds as by_clip
+from eap_core.analysis import stretches
 from eap_core.analysis.score import column_name
 from eap_core.base.errors import DataError, quote
 from eap_core.base.progress import Progress, silent
@@ -23,9 +25,8 @@ from eap_core.evaluators import EVALUATORS
 from eap_core.features.base import single_threaded_workers
 from eap_core.features.clip import image_vectors
 from eap_core.features.clip_model import ClipModel, ModelSpec, Vectors, locate_weights
-from eap_core.project.plan import reading_seconds as by_clip
-from eap_core.project.plan import stretches
 from eap_core.project.problem import feature_cache, image_source, state_of
+from eap_core.prompts import SHIPPED, Template, check_object_name, check_templates
 from eap_core.prompts.choice import (
     ClipViews,
     PromptChoice,
@@ -35,10 +36,9 @@ from eap_core.prompts.choice import (
     may_be_guessing,
     views_of,
 )
-from eap_core.prompts.templates import SHIPPED, Template, check_object_name, check_templates
-from eap_core.review.log import ItemState
+from eap_core.review import ItemState
 from eap_core.review.queue import evaluator_columns
-from eap_core.scoring.ranking import best_first
+from eap_core.scoring import best_first
 from eap_core.store import cleanup, projects
 from eap_core.store.items import items_of
 from eap_core.store.store import Store

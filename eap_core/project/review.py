@@ -14,7 +14,7 @@ from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
 from eap_core.base.errors import DataError, EapError, UnavailableError, quote
-from eap_core.review.log import (
+from eap_core.review import (
     UNTOUCHED,
     Decision,
     ItemState,

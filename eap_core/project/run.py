@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from eap_core.analysis import Plan, fit_plan, reading_seconds, stretches, versions, working_seconds
 from eap_core.analysis.score import column_name, eap_columns, evaluator_names
 from eap_core.base.errors import (
     DataError,
@@ -22,16 +23,8 @@ from eap_core.base.errors import (
 from eap_core.base.progress import Cancelled, Progress, silent
 from eap_core.evaluators import EVALUATORS
 from eap_core.features.clip_model import NoWeightsError
-from eap_core.health.finding import Finding, sort_by_gravity
+from eap_core.health import Finding, sort_by_gravity
 from eap_core.health.rows import find_in_scores
-from eap_core.project.plan import (
-    Plan,
-    fit_plan,
-    reading_seconds,
-    stretches,
-    versions,
-    working_seconds,
-)
 from eap_core.project.problem import PreparedProblem, feature_cache, prepare_problem, state_of
 from eap_core.project.results import has_map, make_facts, make_map, read_facts
 from eap_core.scoring.workbench import Workbench

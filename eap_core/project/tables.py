@@ -21,7 +21,7 @@ from eap_core.base.errors import DataError, list_names, quote
 from eap_core.base.files import whole_file
 from eap_core.base.progress import Progress, part_of, silent
 from eap_core.base.table import Floats, Role, Table, drop_labels
-from eap_core.project.files import InputFile, IntakeReport, Target, role_of
+from eap_core.project import InputFile, IntakeReport, Target, role_of
 from eap_core.readers import read_table
 from eap_core.readers.files import Reading
 from eap_core.store.cleanup import table_file

@@ -51,11 +51,11 @@ def read_table(path: str | Path, reading: Reading = AS_FOUND, *, name: str | Non
 def _read(file: TableFile, kind: str, reading: Reading) -> Table:
     # Imported when needed: pyarrow takes longer to import than most tables to read.
     if kind in (".npz", ".npy"):
-        from eap_core.readers.numpy import read_numpy
+        from eap_core.readers.binary import read_numpy
 
         return read_numpy(file, reading)
     if kind == ".parquet":
-        from eap_core.readers.parquet import read_parquet
+        from eap_core.readers.binary import read_parquet
 
         return read_parquet(file, reading)
     from eap_core.readers.csv import read_text

@@ -14,9 +14,9 @@ from eap_core.analysis.score import column_name
 from eap_core.base.errors import SettingsError, quote
 from eap_core.base.table import KEYS, Bools, Floats
 from eap_core.evaluators import EVALUATORS
-from eap_core.review.log import UNTOUCHED, VERDICT_WORDS, ItemState
+from eap_core.review import UNTOUCHED, VERDICT_WORDS, ItemState
+from eap_core.scoring import percentiles
 from eap_core.scoring.posterior import CATEGORIES
-from eap_core.scoring.ranking import percentiles
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,14 +20,13 @@ from sqlalchemy.types import TypeEngine
 from eap_core.base.errors import DataError, quote
 from eap_core.base.files import whole_file
 from eap_core.base.progress import Progress, silent
-from eap_core.store.blobs import Blobs, pieces
-from eap_core.store.errors import explain_disk_errors
-from eap_core.store.ids import check_text
+from eap_core.store import Blobs, check_text, explain_disk_errors, pieces
 from eap_core.store.runs import make_portable
-from eap_core.store.schema import (
+from eap_core.store.store import (
     VERSION,
     Instant,
     Json,
+    Store,
     decisions,
     items,
     now,
@@ -36,7 +35,6 @@ from eap_core.store.schema import (
     scores,
     uploads,
 )
-from eap_core.store.store import Store
 
 # The form of a backup: a ZIP of ``project.json``, ``rows/*.jsonl``, files by hash, a manifest.
 #

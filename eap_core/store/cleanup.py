@@ -13,14 +13,11 @@ from typing import Any
 import numpy.typing as npt
 from sqlalchemy import Connection, select, text
 
-from eap_core.base.cache import CheckedFile, NamedArrays
-from eap_core.store.blobs import is_hash
+from eap_core.base.files import CheckedFile, NamedArrays
+from eap_core.store import explain_disk_errors, is_hash, is_id
 from eap_core.store.decisions import split_chains
-from eap_core.store.errors import explain_disk_errors
-from eap_core.store.ids import is_id
 from eap_core.store.projects import list_bin, lock_project
-from eap_core.store.schema import decisions, items, jobs, projects, runs, scores, uploads
-from eap_core.store.store import Store
+from eap_core.store.store import Store, decisions, items, jobs, projects, runs, scores, uploads
 
 # Where everything lies that was derived from a store's data and can be made again.
 

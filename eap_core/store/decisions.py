@@ -14,11 +14,10 @@ from sqlalchemy import Connection, bindparam, func, select, union
 
 from eap_core.base.errors import DataError, list_names, quote
 from eap_core.base.files import pause_gc
-from eap_core.review.log import REASONS, VERDICTS, Decision, ItemState, fold
-from eap_core.store.ids import check_text
+from eap_core.review import REASONS, VERDICTS, Decision, ItemState, fold
+from eap_core.store import check_text
 from eap_core.store.projects import lock_project
-from eap_core.store.schema import decisions, items, now
-from eap_core.store.store import Store
+from eap_core.store.store import Store, decisions, items, now
 
 # What may not enter the log, each with the sentence that says so.
 

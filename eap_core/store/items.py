@@ -15,10 +15,9 @@ from eap_core.base.errors import DataError, list_names, quote
 from eap_core.base.files import pause_gc
 from eap_core.base.progress import Progress, silent
 from eap_core.base.table import ROLES, Role
-from eap_core.store.ids import check_text, new_ids
+from eap_core.store import check_text, new_ids
 from eap_core.store.projects import lock_project
-from eap_core.store.schema import items, now, uploads
-from eap_core.store.store import Store
+from eap_core.store.store import Store, items, now, uploads
 
 _ROWS_AT_ONCE = 5_000
 _LONGEST_NAME = 1_000

@@ -18,8 +18,7 @@ from uuid import uuid4
 from sqlalchemy import CursorResult, RowMapping, select
 
 from eap_core.base.errors import DataError, EapError, error_from_text, error_text, quote
-from eap_core.store.schema import jobs, now
-from eap_core.store.store import BUSY_SECONDS, Store
+from eap_core.store.store import BUSY_SECONDS, Store, jobs, now
 
 Status = Literal["waiting", "running", "finished", "failed", "cancelled"]
 DEAD_AFTER = 2 * BUSY_SECONDS  # a beat that waits for another writer is no death

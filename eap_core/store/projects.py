@@ -12,10 +12,9 @@ from uuid import uuid4
 from sqlalchemy import Connection, RowMapping, Subquery, bindparam, case, func, or_, select
 
 from eap_core.base.errors import DataError, quote
-from eap_core.review.log import DECIDED
-from eap_core.store.ids import check_text
-from eap_core.store.schema import decisions, items, now, projects
-from eap_core.store.store import Store
+from eap_core.review import DECIDED
+from eap_core.store import check_text
+from eap_core.store.store import Store, decisions, items, now, projects
 
 Kind = Literal["images", "table"]
 _LONGEST_NAME = 120

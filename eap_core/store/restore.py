@@ -29,7 +29,8 @@ from eap_core.base.archive import (
 from eap_core.base.errors import DataError, EapError, escape_controls, quote
 from eap_core.base.progress import Progress, silent
 from eap_core.base.table import ROLES
-from eap_core.review.log import Decision
+from eap_core.review import Decision
+from eap_core.store import explain_disk_errors, is_hash, is_id, new_ids, state_digest
 from eap_core.store.backup import (
     FORMAT,
     LONGEST_LINE,
@@ -47,15 +48,11 @@ from eap_core.store.backup import (
     from_line,
     to_line,
 )
-from eap_core.store.blobs import is_hash
 from eap_core.store.cleanup import remove_unused
 from eap_core.store.decisions import check_decisions
-from eap_core.store.errors import explain_disk_errors
-from eap_core.store.ids import is_id, new_ids, state_digest
 from eap_core.store.projects import Kind, Project, by_id, free_name
 from eap_core.store.runs import make_portable
-from eap_core.store.schema import VERSION, projects
-from eap_core.store.store import Store
+from eap_core.store.store import VERSION, Store, projects
 
 # A backup read as what it is, a file from anywhere: names are never paths, sizes are counted.
 

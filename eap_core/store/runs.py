@@ -14,8 +14,7 @@ from sqlalchemy import Connection, RowMapping, Select, select
 from eap_core.base.errors import DataError, quote
 from eap_core.store.jobs import Job, is_dead, job_of
 from eap_core.store.projects import lock_project
-from eap_core.store.schema import jobs, now, projects, runs, scores
-from eap_core.store.store import Store
+from eap_core.store.store import Store, jobs, now, projects, runs, scores
 
 if TYPE_CHECKING:
     from eap_core.base.table import Floats

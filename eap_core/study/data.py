@@ -19,9 +19,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.decomposition import PCA
 
 from eap_core.analysis.learning import LearningTask
-from eap_core.base.cache import FeatureCache, key_of
 from eap_core.base.errors import DataError, SettingsError, list_names, quote
-from eap_core.base.files import whole_file
+from eap_core.base.files import FeatureCache, key_of, whole_file
 from eap_core.base.prepare import encode_categories, learn_scale
 from eap_core.base.problem import Problem
 from eap_core.base.progress import Progress, silent

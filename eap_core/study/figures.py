@@ -19,8 +19,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import isotonic_regression
 
-from eap_core.base.errors import escape_controls
-from eap_core.base.extras import require
+from eap_core.base.errors import escape_controls, require
 from eap_core.base.table import Floats
 from eap_core.study import results
 from eap_core.study.results import RANDOM, SIDES, Curves, Side, Significance, by_dataset

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import sklearn
 
-from eap_core.base.cache import key_of
 from eap_core.base.errors import DataError, EapError, quote
+from eap_core.base.files import key_of
 from eap_core.base.progress import Progress, equal_parts, silent
 from eap_core.evaluators import EVALUATORS
 from eap_core.scoring.settings import AUTHORS

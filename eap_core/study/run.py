@@ -22,17 +22,16 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
+from eap_core.analysis.compare import RATES
 from eap_core.analysis.learning import Forest, Learner, LearningCurves, Svm
-from eap_core.analysis.priors import RATES
-from eap_core.base.errors import EapError, SettingsError, quote
-from eap_core.base.extras import require
+from eap_core.base.errors import EapError, SettingsError, quote, require
 from eap_core.base.files import explain_unwritable, whole_file
 from eap_core.base.progress import Progress, silent
 from eap_core.base.table import Floats
 from eap_core.evaluators import EVALUATORS
 from eap_core.evaluators.eap import Eap
+from eap_core.scoring import best_first
 from eap_core.scoring.posterior import Prior
-from eap_core.scoring.ranking import best_first
 from eap_core.scoring.workbench import Workbench
 from eap_core.study.data import DataSet, Split, Track, split_dataset
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from eap_core.project.files import InputFile, Target
+from eap_core.analysis import Plan
+from eap_core.project import InputFile, Target
 from eap_core.project.intake import take
-from eap_core.project.plan import Plan
 from eap_core.project.run import score_project
-from eap_core.review.log import ItemState, fold
+from eap_core.review import ItemState, fold
 from eap_core.store import projects
 from eap_core.store.decisions import read_log
 from eap_core.store.items import items_of

@@ -10,9 +10,9 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
 
-from eap_core.project.files import InputFile
+from eap_core.analysis import Plan
+from eap_core.project import InputFile
 from eap_core.project.intake import take
-from eap_core.project.plan import Plan
 from eap_core.project.run import score_project
 from eap_core.store import projects
 from eap_core.store.decisions import read_log

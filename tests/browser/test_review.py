@@ -9,11 +9,11 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from eap_core.project.files import InputFile
+from eap_core.analysis import Plan
+from eap_core.project import InputFile
 from eap_core.project.intake import take
-from eap_core.project.plan import Plan
 from eap_core.project.run import score_project
-from eap_core.review.log import Decision, make_undo
+from eap_core.review import Decision, make_undo
 from eap_core.store import projects
 from eap_core.store.decisions import append, read_log
 from eap_core.store.items import items_of

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from eap_core.review.log import fold
+from eap_core.review import fold
 from eap_core.store import projects
 from eap_core.store.decisions import read_log
 from eap_core.store.items import items_of

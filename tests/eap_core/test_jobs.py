@@ -17,6 +17,7 @@ import pytest
 from PIL import Image
 
 from eap_core import jobs
+from eap_core.analysis import Plan
 from eap_core.base.errors import DataError
 from eap_core.base.progress import Progress
 from eap_core.export.request import ExportRequest
@@ -31,18 +32,17 @@ from eap_core.jobs import (
     UploadJob,
     Work,
 )
+from eap_core.project import InputFile
 from eap_core.project.demos import NAMES
-from eap_core.project.files import InputFile
 from eap_core.project.intake import take
-from eap_core.project.plan import Plan
 from eap_core.project.prompts import PromptPlan
 from eap_core.readers.files import Reading
 from eap_core.store import jobs as rows
-from eap_core.store import projects, runs, schema
+from eap_core.store import projects, runs
+from eap_core.store import store as tables
 from eap_core.store.items import items_of
 from eap_core.store.jobs import Job
-from eap_core.store.schema import now
-from eap_core.store.store import Store
+from eap_core.store.store import Store, now
 from tests.eap_core.project.conftest import table_text
 
 PATIENCE = 120.0
@@ -213,7 +213,7 @@ def test_a_job_that_no_worker_took_can_be_started_again(store: Store, project: s
         jobs.again(store, job.id)
     with store.writing() as connection:
         long_ago = now() - timedelta(seconds=rows.WAITS_AT_MOST + 1)
-        connection.execute(schema.jobs.update().values(heartbeat=long_ago))
+        connection.execute(tables.jobs.update().values(heartbeat=long_ago))
     jobs.again(store, job.id)
     assert when(store, job, ended).status == "finished"
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from eap_core.project.files import InputFile
+from eap_core.analysis import Plan
+from eap_core.project import InputFile
 from eap_core.project.intake import take
-from eap_core.project.plan import Plan
 from eap_core.project.run import complete_run, score_project
 from eap_core.readers.files import Reading
-from eap_core.review.log import Decision
+from eap_core.review import Decision
 from eap_core.scoring.settings import Settings
 from eap_core.store import projects, runs
 from eap_core.store.decisions import append

@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 from streamlit.testing.v1 import AppTest
 
-from eap_core.project.files import InputFile
+from eap_core.project import InputFile
 from eap_core.project.intake import take
 from eap_core.store import projects
 from eap_core.store.items import items_of

@@ -19,7 +19,7 @@ from eap_core.cli import app as commands
 from eap_core.export.bundle import Bundle, list_bundles
 from eap_core.export.request import SettledItem
 from eap_core.project.results import run_frame
-from eap_core.review.log import Decision, Verdict
+from eap_core.review import Decision, Verdict
 from eap_core.store import projects
 from eap_core.store.decisions import append
 from eap_core.store.items import NewUpload, add_upload

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from eap_core.base.errors import DataError
-from eap_core.review.log import Decision, fold
+from eap_core.review import Decision, fold
 from eap_core.store import projects, runs
 from eap_core.store.decisions import append, read_log
 from eap_core.store.items import remove_upload, uploads_of

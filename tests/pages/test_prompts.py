@@ -12,15 +12,15 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextInput
 
 from eap_core import jobs
-from eap_core.project.files import InputFile, Target
+from eap_core.analysis import Plan
+from eap_core.project import InputFile, Target
 from eap_core.project.intake import take
-from eap_core.project.plan import Plan
 from eap_core.project.problem import state_of
 from eap_core.project.prompts import PromptViews, keep_views, read_prompts
 from eap_core.project.results import run_frame
 from eap_core.project.run import score_project
-from eap_core.prompts.templates import SHIPPED
-from eap_core.review.log import Decision
+from eap_core.prompts import SHIPPED
+from eap_core.review import Decision
 from eap_core.scoring.settings import Settings
 from eap_core.store import decisions, projects
 from eap_core.store import jobs as rows

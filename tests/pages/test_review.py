@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from streamlit.testing.v1 import AppTest
 
-from eap_core.review.log import Decision
+from eap_core.review import Decision
 from eap_core.store import projects
 from eap_core.store.decisions import append
 from eap_core.store.items import items_of

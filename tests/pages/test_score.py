@@ -8,12 +8,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
 
+from eap_core.analysis import Plan
 from eap_core.base.errors import DataError
 from eap_core.cli import app as command_line
-from eap_core.health.finding import Finding
-from eap_core.project.files import InputFile
+from eap_core.health import Finding
+from eap_core.project import InputFile
 from eap_core.project.intake import take
-from eap_core.project.plan import Plan
 from eap_core.project.run import score_project
 from eap_core.scoring.settings import AUTHORS
 from eap_core.store import jobs as work

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from eap_core.base.errors import EapError
 from eap_core.features.clip_hub import weights_command, words_command
-from eap_core.project.files import InputFile
+from eap_core.project import InputFile
 from eap_core.project.intake import take
 from eap_core.store import projects, runs
 from eap_core.store.projects import Project

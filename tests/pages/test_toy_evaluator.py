@@ -14,11 +14,11 @@ from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
 
 from eap_core import evaluators, jobs
+from eap_core.analysis import working_seconds
 from eap_core.base.progress import Progress, silent
 from eap_core.base.table import Floats
 from eap_core.cli import app as commands
 from eap_core.evaluators.base import Cost
-from eap_core.project.plan import working_seconds
 from eap_core.scoring.settings import AUTHORS
 from eap_core.scoring.workbench import Workbench
 from eap_core.store import projects, runs

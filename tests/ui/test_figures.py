@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eap_core.analysis.compare import compare_runs
-from eap_core.analysis.priors import PriorSweep, sweep_run
-from eap_core.project.truth import QualityFound
+from eap_core.analysis.compare import PriorSweep, compare_runs, sweep_run
+from eap_core.project.results import QualityFound
 from eap_core.scoring.posterior import CATEGORIES
 from ui import charts, compare, priors
 from ui.text import method_words

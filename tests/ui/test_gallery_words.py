@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eap_core.project.review import Outcome
-from eap_core.review.log import Decision
+from eap_core.review import Decision
 from eap_core.review.queue import AboveLine, Mixture
 from ui.batches import batch_words, entries
 from ui.map_pane import threshold_words

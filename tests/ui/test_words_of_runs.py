@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from eap_core.analysis import Plan
 from eap_core.analysis.score import column_name
 from eap_core.evaluators import EVALUATORS, PAPER_EVALUATORS
-from eap_core.project.plan import Plan
 from eap_core.scoring import detectors
 from eap_core.scoring.settings import AUTHORS
 from ui import text

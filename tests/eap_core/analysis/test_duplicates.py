@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from eap_core.analysis import duplicates as module
-from eap_core.analysis.duplicates import (
+from eap_core.analysis import neighbours as module
+from eap_core.analysis.neighbours import (
     SHARE,
     are_alike,
     find_twins,

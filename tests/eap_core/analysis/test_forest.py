@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 
-from eap_core.analysis.forest import RankedRows
+from eap_core.analysis.learning import RankedRows
 
 
 @given(

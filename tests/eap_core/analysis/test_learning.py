@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 from eap_core.analysis.learning import Curve, Forest, LearningCurves, Svm
 from eap_core.base.table import Ints, Labels
 from eap_core.evaluators import EVALUATORS
-from eap_core.scoring.ranking import best_first
+from eap_core.scoring import best_first
 from eap_core.scoring.workbench import Workbench
 from eap_core.study.data import Split, choose_datasets, find_datasets, split_dataset
 from eap_core.study.run import learner_of

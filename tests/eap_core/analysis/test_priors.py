@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eap_core.analysis.priors import GRID, compare_sides, rescore, resweep, sweep_priors, sweep_run
+from eap_core.analysis.compare import GRID, compare_sides, rescore, resweep, sweep_priors, sweep_run
 from eap_core.base.prepare import problem_from_tables
 from eap_core.project.demos import demo_tables
 from eap_core.scoring.evidence import Evidence, estimate

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eap_core.analysis import projection
-from eap_core.analysis.projection import place_by_pca, place_by_umap
+from eap_core.analysis import neighbours
+from eap_core.analysis.neighbours import place_by_pca, place_by_umap
 from eap_core.base.problem import Problem
 from tests.conftest import make_problem
 
@@ -77,14 +77,14 @@ def test_copies_and_odd_scales_have_maps(scale: float) -> None:
 def test_approximate_neighbours_serve_where_exact_ones_would_take_too_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(projection, "_EXACT_UP_TO", 10)
+    monkeypatch.setattr(neighbours, "_EXACT_UP_TO", 10)
     found = place_by_umap(make_problem())
     assert np.isfinite(found.candidates).all()
 
 
 def test_neighbours_are_exact_and_begin_with_the_row_itself() -> None:
     rows = np.random.default_rng(0).integers(0, 3, (60, 2)).astype(float)
-    where, far = projection._neighbours(rows, 5, lambda share, step: None)  # noqa: ARG005
+    where, far = neighbours._neighbours(rows, 5, lambda share, step: None)  # noqa: ARG005
     assert where[:, 0].tolist() == list(range(60))
     gaps = np.sqrt(((rows[:, None] - rows[None]) ** 2).sum(axis=2))
     np.testing.assert_allclose(far, np.sort(gaps, axis=1)[:, :5], rtol=1e-6)

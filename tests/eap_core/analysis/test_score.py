@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
+from eap_core.analysis.compare import RATES, sweep_priors
 from eap_core.analysis.explain import explain
-from eap_core.analysis.priors import RATES, sweep_priors
 from eap_core.analysis.score import column_name, evaluator_names, score, score_one_by_one
 from eap_core.base.errors import SettingsError
 from eap_core.base.problem import Problem
 from eap_core.base.progress import Cancelled
+from eap_core.scoring import best_first, percentiles, rank_agreement, ranks
 from eap_core.scoring.evidence import estimate
 from eap_core.scoring.posterior import Parts, Posterior, Prior, categories, make_parts
-from eap_core.scoring.ranking import best_first, percentiles, rank_agreement, ranks
 from eap_core.scoring.settings import AUTHORS, Settings
 from eap_core.scoring.workbench import Workbench
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eap_core.base.cache import CheckedFile, FeatureCache, key_of
 from eap_core.base.errors import DataError
+from eap_core.base.files import CheckedFile, FeatureCache, key_of
 from tools.make_demo import pack
 
 ARRAYS = (np.arange(6, dtype=np.float32).reshape(2, 3), np.array(True), np.array(["a", "bc"]))
@@ -83,7 +83,7 @@ WRITE_OFTEN = """
 import sys
 from pathlib import Path
 import numpy as np
-from eap_core.base.cache import FeatureCache, key_of
+from eap_core.base.files import FeatureCache, key_of
 for _ in range(200):
     FeatureCache(Path(sys.argv[1])).store(key_of("shared"), (np.full(2000, int(sys.argv[2])),))
 """

@@ -10,10 +10,10 @@ from typing import get_args
 
 import pytest
 
-from eap_core.analysis.projection import place_by_umap
-from eap_core.base.extras import Extra, MissingExtraError, require
+from eap_core.analysis.neighbours import place_by_umap
+from eap_core.base.errors import Extra, MissingExtraError, require
 from eap_core.base.prepare import problem_from_tables
-from eap_core.cli.app import start_app
+from eap_core.cli import start_app
 from eap_core.features import network
 from eap_core.features.base import single_threaded_workers
 from eap_core.features.clip_model import ModelSpec, recipe_of

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pytest
 from typer.testing import CliRunner
 
 from eap_core.base.errors import EapError
 from eap_core.cli import app
-from tests.conftest import SHARED
+from tests.bad_files import bad_file, cases
 
-FOLDER = SHARED / "badinputs"
 OPTIONS = {"normal": "--normals", "labelled": "--train", "images": "--images"}
 EXIT_CODES = {"accept": {0, 1}, "warn": {1}, "reject": {2}}
 # Two of the manifest's warnings leave the choice between a warning and a refusal that says why.
@@ -21,20 +17,12 @@ EITHER = {"csv_two_rows.csv": {1, 2}, "csv_thousands.csv": {1, 2}, "img_animated
 SLIPS = ("zip_slip_dotdot.zip", "zip_slip_absolute.zip", "zip_slip_backslash.zip")
 
 
-def cases() -> list[Any]:
-    if not FOLDER.is_dir():
-        reason = pytest.mark.skip(reason="needs the collection of bad files, which is not shipped")
-        return [pytest.param({}, marks=reason, id="none")]
-    manifest = json.loads((FOLDER / "manifest.json").read_text(encoding="utf-8"))
-    return [pytest.param(case, id=case["file"]) for case in manifest]
-
-
 @pytest.mark.parametrize("case", cases())
 def test_each_bad_file_behaves_as_expected(case: dict[str, str]) -> None:
-    words = ["check", OPTIONS.get(case["role"], "--candidates"), str(FOLDER / case["file"])]
+    words = ["check", OPTIONS.get(case["role"], "--candidates"), str(bad_file(case["file"]))]
     beside_normals = case["file"].startswith(("val_columns", "val_candidates"))
     if beside_normals:
-        words += ["--normals", str(FOLDER / "ok_normal.csv")]
+        words += ["--normals", str(bad_file("ok_normal.csv"))]
     done = CliRunner().invoke(app, words)
     code = 2 if isinstance(done.exception, EapError) else done.exit_code
     if case["file"] in SLIPS:

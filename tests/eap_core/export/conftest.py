@@ -12,8 +12,8 @@ from PIL import Image
 
 from eap_core.base.table import Role
 from eap_core.project.problem import state_of
-from eap_core.review.log import Decision, Verdict
-from eap_core.scoring.ranking import percentiles, ranks
+from eap_core.review import Decision, Verdict
+from eap_core.scoring import percentiles, ranks
 from eap_core.store import projects, runs
 from eap_core.store.decisions import append
 from eap_core.store.items import NewItem, NewUpload, add_upload, items_of

@@ -17,12 +17,11 @@ import pytest
 from eap_core.base.errors import DataError, SettingsError
 from eap_core.base.files import restore_text
 from eap_core.base.progress import Cancelled
-from eap_core.export import request
+from eap_core.export import FORMS, Format, request
 from eap_core.export.bundle import Bundle, delete, gather_files, list_bundles, make_bundle
 from eap_core.export.files import kind_folders, slug, write_folder
-from eap_core.export.forms import FORMS, Format
 from eap_core.export.request import ExportRequest
-from eap_core.review.log import REASONS
+from eap_core.review import REASONS
 from eap_core.store import projects, runs
 from eap_core.store.cleanup import empty_bin
 from eap_core.store.items import NewItem, NewUpload, add_upload, items_of, remove_upload

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from eap_core.base.errors import SettingsError
 from eap_core.export.request import ExportRequest, SettledItem, Tie, select, tie_at_cut
-from eap_core.review.log import Decision, fold
+from eap_core.review import Decision, fold
 
 ITEMS = [f"c{i}" for i in range(10)]
 

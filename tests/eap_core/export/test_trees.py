@@ -14,9 +14,9 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from eap_core.export import FORMS, forms_of
 from eap_core.export.bundle import make_bundle
 from eap_core.export.files import kind_folders, slug
-from eap_core.export.forms import FORMS, forms_of
 from eap_core.export.request import ExportRequest
 from eap_core.images.layout import recognise
 from eap_core.store import projects

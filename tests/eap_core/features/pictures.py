@@ -13,7 +13,7 @@ from PIL import Image
 
 from eap_core.features.base import ImageSource
 from eap_core.features.lite0 import Lite0
-from eap_core.features.patches import PatchSettings
+from eap_core.features.network import PatchSettings
 
 SMALL = Lite0(
     "small",

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eap_core.base.cache import FeatureCache
 from eap_core.base.errors import DataError
+from eap_core.base.files import FeatureCache
 from eap_core.base.progress import Cancelled
 from eap_core.cli.output import error_words
 from eap_core.features.clip import Clip
@@ -101,7 +101,7 @@ def test_a_stopped_run_goes_on_where_it_was(at: int, clip: Clip, tmp_path: Path)
 _KILLED = """
 import os, re, signal, sys
 from pathlib import Path
-from eap_core.base.cache import FeatureCache
+from eap_core.base.files import FeatureCache
 from eap_core.features.clip import Clip
 from tests.eap_core.features import tiny_clip as tiny
 from tests.eap_core.features.pictures import Shelf, first

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eap_core.base.cache import FeatureCache
 from eap_core.base.errors import SettingsError
+from eap_core.base.files import FeatureCache
 from eap_core.base.progress import silent
 from eap_core.features.clip import Clip, InEightBits, image_vectors, same_order, try_int8
 from eap_core.features.clip_model import ModelSpec, load, locate_weights

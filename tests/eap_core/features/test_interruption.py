@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eap_core.base.cache import FeatureCache
+from eap_core.base.files import FeatureCache
 from eap_core.base.progress import Cancelled
 from eap_core.features.lite0 import Lite0
 from tests.eap_core.features.pictures import SMALL, SMALL_FAST, Shelf, first

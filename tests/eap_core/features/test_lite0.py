@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from eap_core.base.cache import FeatureCache
 from eap_core.base.errors import DataError, SettingsError
+from eap_core.base.files import FeatureCache
 from eap_core.features import EMBEDDERS
 from eap_core.features.base import Embedder, ImageSource
 from eap_core.features.lite0 import Album, Lite0, WholeImageSettings
-from eap_core.features.patches import PatchSettings
+from eap_core.features.network import PatchSettings
 from tests.eap_core.features.pictures import SMALL, SMALL_FAST, Shelf, first, texture
 
 BOTH = pytest.mark.parametrize("embedder", [SMALL, SMALL_FAST], ids=lambda e: e.name)

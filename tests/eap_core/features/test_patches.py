@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eap_core.features.network import Maps
-from eap_core.features.patches import (
+from eap_core.features.network import (
+    Maps,
     PatchSettings,
     fit_patches,
     patches_of,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eap_core.base.cache import FeatureCache
+from eap_core.base.files import FeatureCache
 from eap_core.features.base import Embedding, square
 from eap_core.features.lite0 import Lite0
 from tests.eap_core.features.pictures import SMALL, SMALL_FAST, Shelf, first, texture

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eap_core.base.table import ROLES
-from eap_core.health.finding import Entry, find_copies
+from eap_core.health import Entry, find_copies
 
 
 def found(*entries: tuple[str, str, bytes]) -> dict[str, tuple[str, ...]]:

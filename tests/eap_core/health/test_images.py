@@ -9,10 +9,10 @@ import pytest
 from PIL import Image, ImageDraw
 
 from eap_core.base.table import Role
-from eap_core.health.finding import Finding, find_amounts
+from eap_core.health import Finding, find_amounts
 from eap_core.health.images import SEEN, find_changes, find_looks, measure_change
+from eap_core.images import ImageItem
 from eap_core.images.decode import decode
-from eap_core.images.read import ImageItem
 from tests.conftest import SHARED
 
 

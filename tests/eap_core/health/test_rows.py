@@ -8,7 +8,7 @@ import pytest
 from eap_core.base.prepare import problem_from_tables
 from eap_core.base.problem import Problem
 from eap_core.base.table import Table
-from eap_core.health.finding import find_nearest
+from eap_core.health import find_nearest
 from eap_core.health.rows import count_covered, find_in_rows, find_in_scores, find_in_training
 from eap_core.scoring.evidence import estimate
 from eap_core.scoring.settings import AUTHORS, Settings

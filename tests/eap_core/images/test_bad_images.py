@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from eap_core.base.errors import DataError
+from eap_core.images import ImageBatch, read_images
 from eap_core.images.layout import layout_of
-from eap_core.images.read import ImageBatch, read_images
 from eap_core.images.sources import gather
-from tests.conftest import SHARED
+from tests.bad_files import bad_file, cases
 
-FOLDER = SHARED / "badinputs"
 GROUPS = ("img", "zip", "kind")
 # Of a slip the manifest lets the good member load, if the bad one is refused by its name.
 PARTLY_LOADED = {"zip_slip_dotdot.zip": 1, "zip_slip_absolute.zip": 1, "zip_slip_backslash.zip": 2}
@@ -34,26 +31,17 @@ SAID = {
 }
 
 
-def cases() -> list[Any]:
-    if not FOLDER.is_dir():
-        reason = pytest.mark.skip(reason="needs the collection of bad files, which is not shipped")
-        return [pytest.param({}, marks=reason, id="none")]
-    manifest = json.loads((FOLDER / "manifest.json").read_text(encoding="utf-8"))
-    kept = [case for case in manifest if case["group"] in GROUPS or case["role"] == "images"]
-    return [pytest.param(case, id=case["file"]) for case in kept]
-
-
 def outcome(name: str) -> ImageBatch | str:
     """What was read, or why nothing was."""
     try:
-        found = gather(FOLDER / name)
+        found = gather(bad_file(name))
         done = read_images(found, layout_of(found), "candidate", lambda *_: None)
     except DataError as error:
         return str(error)
     return done if done.items else f"{done.skipped[0].name} {done.skipped[0].reason}"
 
 
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.parametrize("case", cases(*GROUPS, role="images"))
 def test_each_bad_file_behaves_as_expected(case: dict[str, str]) -> None:
     name = case["file"]
     done = outcome(name)

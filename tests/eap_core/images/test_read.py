@@ -16,9 +16,9 @@ from PIL import Image
 
 from eap_core.base.progress import Cancelled
 from eap_core.base.table import Role
+from eap_core.images import ImageBatch, read_images
 from eap_core.images.decode import decode
 from eap_core.images.layout import layout_of, recognise
-from eap_core.images.read import ImageBatch, read_images
 from eap_core.images.sources import GatheredFiles, ImageMember, gather
 from tests.eap_core.images.samples import folder_of, picture, png, saved, zip_file
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from eap_core.project.files import InputFile, Target
+from eap_core.analysis import Plan
+from eap_core.project import InputFile, Target
 from eap_core.project.intake import take
-from eap_core.project.plan import Plan
 from eap_core.project.problem import state_of
 from eap_core.project.prompts import PromptPlan, PromptViews, keep_views
 from eap_core.project.run import score_project
+from eap_core.prompts import SHIPPED, Template
 from eap_core.prompts.choice import ClipViews
-from eap_core.prompts.templates import SHIPPED, Template
 from eap_core.scoring.settings import Settings
 from eap_core.store import projects
 from eap_core.store.items import items_of

@@ -6,33 +6,22 @@ stays, and the next good upload works.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from eap_core.base.errors import DataError
 from eap_core.jobs import UploadJob
-from eap_core.project.files import IntakeReport, Target
+from eap_core.project import IntakeReport, Target
 from eap_core.project.health import check_health
 from eap_core.store import projects
 from eap_core.store.items import items_of
 from eap_core.store.store import Store
-from tests.conftest import SHARED
+from tests.bad_files import bad_file, cases
 from tests.eap_core.project.conftest import picture
 
-FOLDER = SHARED / "badinputs"
 TARGETS: dict[str, Target] = {"normal": "normal", "labelled": "train"}
 EITHER = {"csv_two_rows.csv", "csv_thousands.csv", "img_animated.gif"}
-
-
-def cases() -> list[Any]:
-    if not FOLDER.is_dir():
-        reason = pytest.mark.skip(reason="needs the collection of bad files, which is not shipped")
-        return [pytest.param({}, marks=reason, id="none")]
-    manifest = json.loads((FOLDER / "manifest.json").read_text(encoding="utf-8"))
-    return [pytest.param(case, id=case["file"]) for case in manifest]
 
 
 def upload(store: Store, project: str, path: Path, target: Target) -> IntakeReport:
@@ -49,9 +38,9 @@ def prepared_project(store: Store, kind: str, target: Target) -> str:
         return made
     made = projects.create(store, "table", "table").id
     if target == "candidate":
-        upload(store, made, FOLDER / "ok_normal.csv", "normal")
+        upload(store, made, bad_file("ok_normal.csv"), "normal")
     else:
-        upload(store, made, FOLDER / "ok_candidates.csv", "candidate")
+        upload(store, made, bad_file("ok_candidates.csv"), "candidate")
     return made
 
 
@@ -63,7 +52,7 @@ def test_a_bad_upload_is_said_and_harms_nothing(case: dict[str, str], store: Sto
     project = prepared_project(store, kind, target)
     before = [(item.id, item.name, item.sha256) for item in items_of(store, project)]
     try:
-        taken, error = upload(store, project, FOLDER / name, target), ""
+        taken, error = upload(store, project, bad_file(name), target), ""
     except DataError as refused:
         taken, error = IntakeReport(), str(refused)
     kept = [(item.id, item.name, item.sha256) for item in items_of(store, project)]
@@ -86,5 +75,5 @@ def test_a_bad_upload_is_said_and_harms_nothing(case: dict[str, str], store: Sto
         else:
             assert taken.counts
     assert not list(Path("/tmp").glob("eap_pwned*"))
-    good = {"images": FOLDER / "ok_images.zip", "table": FOLDER / "ok_candidates.csv"}[kind]
-    assert upload(store, project, good, "test_anomaly").counts
+    good = {"images": "zip_case_names.zip", "table": "ok_candidates.csv"}[kind]
+    assert upload(store, project, bad_file(good), "test_anomaly").counts

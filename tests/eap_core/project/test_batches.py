@@ -10,7 +10,7 @@ import pytest
 
 from eap_core.base.errors import DataError
 from eap_core.project.review import Outcome, decide, undo
-from eap_core.review.log import Decision, fold
+from eap_core.review import Decision, fold
 from eap_core.store import projects
 from eap_core.store.decisions import append, read_log
 from eap_core.store.items import NewItem, NewUpload, add_upload, items_of

@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from eap_core.analysis import Plan
 from eap_core.base.errors import DataError, EapError, SettingsError
 from eap_core.cli import app
 from eap_core.cli.output import error_words
 from eap_core.export.bundle import make_bundle
 from eap_core.export.request import ExportRequest
 from eap_core.features.clip_model import NoWeightsError
-from eap_core.project.files import InputFile
+from eap_core.project import InputFile
 from eap_core.project.intake import take
-from eap_core.project.plan import Plan
 from eap_core.project.problem import prepare_problem
 from eap_core.project.results import run_frame
 from eap_core.project.run import complete_run, score_project

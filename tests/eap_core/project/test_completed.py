@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 
 from eap_core import jobs as work
+from eap_core.analysis import Plan
 from eap_core.analysis.explain import explain
 from eap_core.base.errors import DataError, UnavailableError
 from eap_core.base.progress import Cancelled, Progress, silent
 from eap_core.base.table import Floats
 from eap_core.evaluators import EVALUATORS, PAPER_EVALUATORS
-from eap_core.project import results
-from eap_core.project.files import InputFile
+from eap_core.project import InputFile, results
 from eap_core.project.intake import take
-from eap_core.project.plan import Plan
 from eap_core.project.problem import prepare_problem
 from eap_core.project.results import read_facts, read_map, run_frame
 from eap_core.project.run import complete_run, missing_evaluators, score_project

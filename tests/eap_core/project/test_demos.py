@@ -16,11 +16,11 @@ import pytest
 from PIL import Image
 from sklearn.metrics import roc_auc_score
 
-from eap_core.base.cache import FeatureCache
+from eap_core.analysis import Plan
+from eap_core.base.files import FeatureCache
 from eap_core.features import EMBEDDERS
 from eap_core.features.base import ImageSource
 from eap_core.project.demos import FEATURES, NAMES, PARTS
-from eap_core.project.plan import Plan
 from eap_core.project.results import run_frame
 from eap_core.store import projects
 from eap_core.store.store import Store

@@ -14,10 +14,10 @@ from PIL import Image, ImageDraw
 
 from eap_core.base.progress import Cancelled
 from eap_core.health.images import SEEN, measure_change
-from eap_core.project import duplicates as module
-from eap_core.project.duplicates import Thumbprints, find_duplicates, make_thumbprint
-from eap_core.project.files import InputFile
+from eap_core.project import InputFile
+from eap_core.project import results as module
 from eap_core.project.intake import take
+from eap_core.project.results import Thumbprints, find_duplicates, make_thumbprint
 from eap_core.store import projects
 from eap_core.store.items import Item, items_of
 from eap_core.store.store import Store

@@ -6,14 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eap_core.analysis import Plan
 from eap_core.base.errors import DataError
 from eap_core.base.progress import Cancelled
+from eap_core.project import InputFile
 from eap_core.project.demos import NAMES, make_demo
-from eap_core.project.files import InputFile
 from eap_core.project.health import check_health, recall_health
-from eap_core.project.images import image_item
-from eap_core.project.intake import take
-from eap_core.project.plan import Plan
+from eap_core.project.intake import image_item, take
 from eap_core.project.problem import prepare_problem, state_of
 from eap_core.project.results import run_frame
 from eap_core.project.run import score_project

@@ -9,9 +9,9 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
+from eap_core.analysis import Plan
 from eap_core.base.errors import DataError
 from eap_core.base.files import csv_text
-from eap_core.project.plan import Plan
 from eap_core.project.prompts import (
     GUESSING,
     NO_TEST,
@@ -27,8 +27,8 @@ from eap_core.project.prompts import (
 from eap_core.project.results import run_frame
 from eap_core.project.run import score_project
 from eap_core.prompts.choice import rank_pairs
-from eap_core.review.log import Decision, fold
-from eap_core.scoring.ranking import best_first
+from eap_core.review import Decision, fold
+from eap_core.scoring import best_first
 from eap_core.scoring.settings import Settings
 from eap_core.store import cleanup, projects
 from eap_core.store.cleanup import empty_bin

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from eap_core.project.review import Answer, receive_decisions
-from eap_core.review.log import Decision, fold
+from eap_core.review import Decision, fold
 from eap_core.store import projects
 from eap_core.store.decisions import append, read_log
 from eap_core.store.items import Item, NewItem, NewUpload, add_upload, items_of

@@ -17,19 +17,19 @@ from sklearn.metrics import roc_auc_score
 from typer.testing import CliRunner, Result
 
 from eap_core import jobs
+from eap_core.analysis import Plan
 from eap_core.base.errors import EapError
 from eap_core.base.progress import Cancelled
 from eap_core.cli import app
 from eap_core.features.clip_model import ModelSpec
-from eap_core.project.files import InputFile, Target
+from eap_core.project import InputFile, Target
 from eap_core.project.intake import take
-from eap_core.project.plan import Plan
 from eap_core.project.problem import state_of
 from eap_core.project.prompts import PromptPlan, read_prompts, run_prompts
 from eap_core.project.results import run_frame
 from eap_core.project.run import score_project
-from eap_core.prompts.templates import SHIPPED, Template
-from eap_core.review.log import Decision
+from eap_core.prompts import SHIPPED, Template
+from eap_core.review import Decision
 from eap_core.scoring.settings import Settings
 from eap_core.store import decisions, projects
 from eap_core.store import jobs as rows

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eap_core.project.truth import (
+from eap_core.project.results import (
     Judgements,
     auc_margin,
     find_judgements,

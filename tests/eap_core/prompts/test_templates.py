@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eap_core.base.errors import DataError, SettingsError, escape_controls
-from eap_core.prompts.templates import (
+from eap_core.prompts import (
     MOST_BYTES,
     MOST_PAIRS,
     SHIPPED,

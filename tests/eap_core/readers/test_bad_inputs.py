@@ -1,4 +1,4 @@
-"""The shared collection of bad files, as far as one file alone decides."""
+"""The collection of bad files, as far as one file alone decides."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ import pytest
 
 from eap_core.base.errors import DataError
 from eap_core.readers import read_table
-
-BAD_INPUTS = Path(__file__).parents[4] / "shared" / "badinputs"
-pytestmark = pytest.mark.skipif(not BAD_INPUTS.is_dir(), reason=f"needs {BAD_INPUTS}")
+from tests.bad_files import FOLDERS, bad_file, bad_files
 
 REFUSED = {
     "csv_empty_0bytes.csv": ["is empty (0 bytes)", "export it again"],
@@ -88,7 +86,7 @@ ACCEPTED = [
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused_with_place_and_advice(name: str) -> None:
     with pytest.raises(DataError) as caught:
-        read_table(BAD_INPUTS / name)
+        read_table(bad_file(name))
     message = str(caught.value)
     assert message.startswith(name)
     assert "\n" not in message
@@ -98,41 +96,42 @@ def test_refused_with_place_and_advice(name: str) -> None:
 
 @pytest.mark.parametrize("name", WARNED)
 def test_read_with_a_warning(name: str) -> None:
-    table = read_table(BAD_INPUTS / name)
+    table = read_table(bad_file(name))
     assert any(WARNED[name] in warning for warning in table.warnings)
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_read_without_alarm(name: str) -> None:
-    table = read_table(BAD_INPUTS / name)
+    table = read_table(bad_file(name))
     assert len(table) == len(table.values) > 0
     assert table.warnings == ()
 
 
 def test_every_table_of_the_collection_is_decided_here() -> None:
+    present = [path for folder in FOLDERS if folder.is_dir() for path in folder.iterdir()]
     tables = {
         path.name
-        for path in BAD_INPUTS.iterdir()
+        for path in (*present, *(Path(case["file"]) for case in bad_files()))
         if path.suffix in (".csv", ".parquet", ".npz", ".npy", ".pt")
     }
     assert tables <= {*REFUSED, *WARNED, *ACCEPTED}
 
 
 def test_decimal_commas_and_line_ends_change_no_number() -> None:
-    expected = read_table(BAD_INPUTS / "ok_normal.csv").values
+    expected = read_table(bad_file("ok_normal.csv")).values
     for name in ("csv_semicolon_decimal_comma.csv", "csv_cr_only.csv"):
-        np.testing.assert_array_equal(read_table(BAD_INPUTS / name).values, expected)
+        np.testing.assert_array_equal(read_table(bad_file(name)).values, expected)
 
 
 def test_text_is_kept_as_it_was_written() -> None:
-    assert read_table(BAD_INPUTS / "val_leading_zero_ids.csv").ids == ("007", "07", "7")
-    formulas = read_table(BAD_INPUTS / "inj_csv_formula.csv").ids
+    assert read_table(bad_file("val_leading_zero_ids.csv")).ids == ("007", "07", "7")
+    formulas = read_table(bad_file("inj_csv_formula.csv")).ids
     assert {"=1+1", "\t=1+1", "\r=1+1", "-5.5", "+49 170 000"} <= set(formulas)
-    assert read_table(BAD_INPUTS / "enc_cp1252.csv").columns == ("Größe", "f1")
-    assert "名前" in read_table(BAD_INPUTS / "enc_utf8_bom.csv").extras
+    assert read_table(bad_file("enc_cp1252.csv")).columns == ("Größe", "f1")
+    assert "名前" in read_table(bad_file("enc_utf8_bom.csv")).extras
 
 
 def test_no_payload_ran() -> None:
     with pytest.raises(DataError):
-        read_table(BAD_INPUTS / "npz_pickle_payload.npz")
+        read_table(bad_file("npz_pickle_payload.npz"))
     assert not Path("/tmp/eap_pwned_by_pickle").exists()

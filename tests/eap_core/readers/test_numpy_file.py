@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from eap_core.readers import files, numpy, read_table
+from eap_core.readers import binary, files, read_table
 from eap_core.readers.files import Reading
 from tests.eap_core.readers.conftest import Refuse, Write
 
@@ -174,7 +174,7 @@ def test_a_header_that_is_none(refusal: Refuse, header: str) -> None:
 def test_a_bomb_is_not_unpacked(refusal: Refuse, monkeypatch: pytest.MonkeyPatch) -> None:
     buffer = io.BytesIO()
     np.savez_compressed(buffer, X=np.zeros((4_500_000, 2)))
-    monkeypatch.setattr(numpy, "read_header", None)  # even looking inside would fail
+    monkeypatch.setattr(binary, "read_header", None)  # even looking inside would fail
     assert "limit is 200:1" in refusal(buffer.getvalue(), "t.npz")
 
 
@@ -203,9 +203,9 @@ def test_a_bomb_that_claims_to_be_large(refusal: Refuse) -> None:
 def test_limits(refusal: Refuse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MAX_ROWS", 3)
     assert "4 rows; limit is 3" in refusal(_npz(X=X), "t.npz")
-    monkeypatch.setattr(numpy, "MAX_MEMBERS", 1)
+    monkeypatch.setattr(binary, "MAX_MEMBERS", 1)
     assert "holds 2 files; limit is 1" in refusal(_npz(X=X, y=[1]), "t.npz")
-    monkeypatch.setattr(numpy, "MAX_DIRECTORY", 1)
+    monkeypatch.setattr(binary, "MAX_DIRECTORY", 1)
     assert "too many files" in refusal(_npz(X=X), "t.npz")
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from eap_core.readers import files, parquet, read_table
+from eap_core.readers import binary, files, read_table
 from eap_core.readers.files import Reading
 from tests.eap_core.readers.conftest import Refuse, Write
 
@@ -96,7 +96,7 @@ def test_bad_names_and_text(refusal: Refuse) -> None:
 
 def test_limits_come_before_reading(refusal: Refuse, monkeypatch: pytest.MonkeyPatch) -> None:
     content = _parquet({"a": np.zeros(100), "b": np.zeros(100)})
-    monkeypatch.setattr(parquet, "_read", None)  # reading would fail
+    monkeypatch.setattr(binary, "_read", None)  # reading would fail
     monkeypatch.setattr(files, "MAX_ROWS", 99)
     assert "100 rows; limit is 99" in refusal(content, "t.parquet")
     monkeypatch.setattr(files, "MAX_ROWS", 100)
@@ -107,7 +107,7 @@ def test_limits_come_before_reading(refusal: Refuse, monkeypatch: pytest.MonkeyP
 
 
 def test_a_long_text_in_many_rows(refusal: Refuse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet, "MAX_TEXT", 10_000_000)
+    monkeypatch.setattr(binary, "MAX_TEXT", 10_000_000)
     content = _parquet({"a": np.zeros(20_000), "s": ["x" * 1_000] * 20_000})
     assert len(content) < 10_000
     assert "the text in column 's'" in refusal(content, "t.parquet")
@@ -118,9 +118,9 @@ def test_rows_are_counted_while_reading(tmp_path: Path, promised: int) -> None:
     path = tmp_path / "t.parquet"
     path.write_bytes(_parquet({"a": np.arange(10.0)}))
     with pq.ParquetFile(path) as file:
-        assert parquet._read(file, ["a"], 10).num_rows == 10
+        assert binary._read(file, ["a"], 10).num_rows == 10
         with pytest.raises(ValueError, match="do not add up"):
-            parquet._read(file, ["a"], promised)
+            binary._read(file, ["a"], promised)
 
 
 def test_damage_is_one_sentence(refusal: Refuse) -> None:

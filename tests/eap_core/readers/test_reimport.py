@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from eap_core.base.files import write_frame
 from eap_core.readers import read_table
 from eap_core.readers.files import Reading
-from tests.conftest import SHARED
+from tests.bad_files import bad_file
 from tests.eap_core.readers.conftest import Write
 
 TRICKY = st.text(st.sampled_from("=+-@'\t＝ab ,;\"\n5.é"), max_size=6)
@@ -72,10 +72,7 @@ def test_made_ids_are_left_alone(write: Write) -> None:
 
 
 def test_the_collection_of_formulas(tmp_path: Path) -> None:
-    given_file = SHARED / "badinputs" / "inj_csv_formula.csv"
-    if not given_file.is_file():
-        pytest.skip("needs the collection of bad files, which is not shipped")
-    table = read_table(given_file)
+    table = read_table(bad_file("inj_csv_formula.csv"))
     frame = pd.DataFrame({"id": list(table.ids), **{n: list(c) for n, c in table.extras.items()}})
     for j, name in enumerate(table.columns):
         frame[name] = table.values[:, j]

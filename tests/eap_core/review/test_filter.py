@@ -10,7 +10,7 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eap_core.review.log import UNTOUCHED, Conflict, Decision, ItemState, Verdict
+from eap_core.review import UNTOUCHED, Conflict, Decision, ItemState, Verdict
 from eap_core.review.queue import (
     MOST_VALUES,
     SORTS,
@@ -22,8 +22,8 @@ from eap_core.review.queue import (
     flags_of,
     sort_rows,
 )
+from eap_core.scoring import percentiles, ranks
 from eap_core.scoring.posterior import CATEGORIES
-from eap_core.scoring.ranking import percentiles, ranks
 
 VERDICTS: list[Verdict | None] = ["accept", "reject", "skip", None]
 KINDS = ["scratch", "dent", "stain", ""]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eap_core.review.log import (
+from eap_core.review import (
     UNTOUCHED,
     VERDICTS,
     Agreement,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from eap_core.base.errors import SettingsError
 from eap_core.review.queue import ORDERS, evaluator_columns, order_queue
-from eap_core.scoring.ranking import percentiles, ranks
+from eap_core.scoring import percentiles, ranks
 
 
 def table(scores: dict[str, list[float]], names: list[str] | None = None) -> pd.DataFrame:

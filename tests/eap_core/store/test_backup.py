@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from eap_core.analysis import Plan
 from eap_core.base.errors import DataError
 from eap_core.base.progress import Cancelled
-from eap_core.health.finding import Finding
+from eap_core.health import Finding
 from eap_core.images.decode import thumbnail as make_thumbnail
-from eap_core.project.files import IntakeReport
-from eap_core.project.plan import Plan
+from eap_core.project import IntakeReport
 from eap_core.project.problem import state_of
-from eap_core.review.log import Decision, fold
+from eap_core.review import Decision, fold
 from eap_core.store import projects, runs
 from eap_core.store.backup import backup
 from eap_core.store.decisions import append, read_log

@@ -12,8 +12,7 @@ import pytest
 
 from eap_core.base.errors import DataError
 from eap_core.base.files import whole_file
-from eap_core.store.blobs import Blobs
-from eap_core.store.errors import explain_disk_errors
+from eap_core.store import Blobs, explain_disk_errors
 
 DATA = b"the same bytes" * 1000
 HASH = hashlib.sha256(DATA).hexdigest()
@@ -103,7 +102,7 @@ UMASK = """
 import os, sys
 from pathlib import Path
 from eap_core.base.files import whole_file
-from eap_core.store.blobs import Blobs
+from eap_core.store import Blobs
 
 os.umask(int(sys.argv[2], 8))
 folder = Path(sys.argv[1])

@@ -13,13 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from eap_core.base.errors import DataError
-from eap_core.review.log import REASONS, Decision, Verdict, fold, last_undoable, make_undo
+from eap_core.review import REASONS, Decision, Verdict, fold, last_undoable, make_undo
 from eap_core.store import projects
 from eap_core.store.decisions import append, read_log
 from eap_core.store.items import Item, NewItem, NewUpload, add_upload, items_of
 from eap_core.store.projects import list_overviews
-from eap_core.store.schema import decisions, now
-from eap_core.store.store import Store
+from eap_core.store.store import Store, decisions, now
 
 
 def made(

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eap_core.base.cache import FeatureCache, key_of
 from eap_core.base.errors import DataError
+from eap_core.base.files import FeatureCache, key_of
 from eap_core.store import cleanup, projects
 from eap_core.store.cleanup import empty_bin
 from eap_core.store.store import Store

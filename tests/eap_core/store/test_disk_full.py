@@ -13,11 +13,10 @@ from uuid import uuid4
 import pytest
 
 from eap_core.base.errors import DataError
-from eap_core.review.log import Decision
-from eap_core.store import projects
+from eap_core.review import Decision
+from eap_core.store import explain_db_errors, projects
 from eap_core.store.backup import backup
 from eap_core.store.decisions import append, read_log
-from eap_core.store.errors import explain_db_errors
 from eap_core.store.items import Item, NewItem, NewUpload, add_upload, items_of
 from eap_core.store.store import DATABASE, Store, open_store
 

@@ -16,13 +16,12 @@ import pytest
 from PIL import Image
 from sqlalchemy import text
 
+from eap_core.analysis import Plan
 from eap_core.base.errors import DataError
-from eap_core.health.finding import Finding
+from eap_core.health import Finding
 from eap_core.images.decode import decode
-from eap_core.project.files import InputFile
-from eap_core.project.images import image_item
-from eap_core.project.intake import take
-from eap_core.project.plan import Plan
+from eap_core.project import InputFile
+from eap_core.project.intake import image_item, take
 from eap_core.project.run import score_project
 from eap_core.store import projects, runs
 from eap_core.store.backup import MOST_IN_PROJECT, MOST_IN_THUMBNAIL, backup

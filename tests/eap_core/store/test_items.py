@@ -7,8 +7,7 @@ import pytest
 from eap_core.base.errors import DataError
 from eap_core.base.progress import Cancelled
 from eap_core.store import items as module
-from eap_core.store import projects
-from eap_core.store.ids import new_ids
+from eap_core.store import new_ids, projects
 from eap_core.store.items import (
     Item,
     NewItem,

@@ -11,8 +11,7 @@ import pytest
 
 from eap_core.base.errors import DataError, EapError
 from eap_core.store import jobs
-from eap_core.store.schema import now
-from eap_core.store.store import BUSY_SECONDS, Store
+from eap_core.store.store import BUSY_SECONDS, Store, now
 
 
 def started(store: Store, job: jobs.Job, pid: int | None = None) -> str:

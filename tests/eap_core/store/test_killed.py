@@ -23,7 +23,7 @@ from uuid import uuid4
 import pytest
 
 from eap_core.base.errors import DataError
-from eap_core.review.log import Decision
+from eap_core.review import Decision
 from eap_core.store import projects, runs
 from eap_core.store.decisions import append, read_log
 from eap_core.store.items import Item, NewItem, NewUpload, add_upload, items_of, uploads_of

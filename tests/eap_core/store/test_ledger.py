@@ -8,7 +8,7 @@ from uuid import uuid4
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eap_core.review.log import (
+from eap_core.review import (
     DECIDED,
     Decision,
     count_states,
@@ -19,8 +19,7 @@ from eap_core.review.log import (
 )
 from eap_core.store.decisions import Ledger, append, read_log
 from eap_core.store.items import Item
-from eap_core.store.schema import decisions
-from eap_core.store.store import Store
+from eap_core.store.store import Store, decisions
 
 STEPS = st.lists(
     st.tuples(

@@ -13,13 +13,14 @@ from sqlalchemy import Connection, text
 
 from eap_core.base.errors import DataError, SettingsError
 from eap_core.store import projects
-from eap_core.store.schema import VERSION, meta
 from eap_core.store.store import (
     DATABASE,
+    VERSION,
     Store,
     bring_up_to_date,
     find_version,
     home_folder,
+    meta,
     open_store,
 )
 

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from eap_core.base.errors import DataError, EapError
-from eap_core.review.log import Decision
+from eap_core.review import Decision
 from eap_core.store import jobs, projects, runs
 from eap_core.store.cleanup import empty_bin, remove_unused
 from eap_core.store.decisions import append, read_log

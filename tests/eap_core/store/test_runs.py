@@ -11,8 +11,7 @@ import pytest
 from eap_core.base.errors import DataError, EapError
 from eap_core.store import jobs, projects, runs
 from eap_core.store.items import Item
-from eap_core.store.schema import now
-from eap_core.store.store import Store
+from eap_core.store.store import Store, now
 
 SCORES = np.array([0.1, -np.inf, np.nan, 1e-300, 5.0])
 

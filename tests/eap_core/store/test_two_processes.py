@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from uuid import uuid4
 from threading import Thread
-from eap_core.review.log import Decision
+from eap_core.review import Decision
 from eap_core.store.decisions import append, read_log
 from eap_core.store.items import items_of
 from eap_core.store.store import open_store

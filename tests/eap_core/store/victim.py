@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from eap_core.review.log import Decision
+from eap_core.review import Decision
 from eap_core.store import jobs, runs
 from eap_core.store.backup import backup
 from eap_core.store.decisions import append

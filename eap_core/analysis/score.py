@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from eap_core.base.errors import SettingsError, list_names
 from eap_core.base.progress import Progress, equal_parts, silent
+from eap_core.base.table import Floats
 from eap_core.evaluators import EVALUATORS, PAPER_EVALUATORS, Evaluator
 from eap_core.evaluators.eap import Eap
 from eap_core.scoring import percentiles, ranks
@@ -102,7 +103,23 @@ def score_one_by_one(
             yield eap_columns(bench, prior, step)
         else:
             evaluator = refit(EVALUATORS[name]) if exact else EVALUATORS[name]
-            yield {column_name(name): evaluator.score(bench, step)}
+            yield score_columns(name, evaluator, bench, prior, step)
+
+
+def score_columns(
+    name: str,
+    evaluator: Evaluator,
+    bench: Workbench,
+    prior: Prior | None = None,
+    progress: Progress = silent,
+) -> dict[str, Floats]:
+    """An evaluator's score, with its parts where it has ``columns``, by the run's prior."""
+    if prior is not None and any(field.name == "prior" for field in fields(evaluator)):  # type: ignore[arg-type]
+        evaluator = replace(evaluator, prior=prior)  # type: ignore[type-var]
+    made = getattr(evaluator, "columns", None)
+    if made is None:
+        return {column_name(name): evaluator.score(bench, progress)}
+    return dict(made(bench, progress))
 
 
 def eap_columns(

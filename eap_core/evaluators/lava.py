@@ -21,6 +21,7 @@ quarterings earlier as its own box is larger, to the nearest whole one, so that 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -109,7 +110,8 @@ class Schedule:
         low = np.minimum(points.min(axis=0), candidates)
         high = np.maximum(points.max(axis=0), candidates)
         squared = np.square(high - low).sum(axis=1) + self.side
-        return np.round(np.log(np.maximum(squared / first, 1.0)) / np.log(4.0)).astype(np.intp)
+        quarterings = np.log(np.maximum(squared / first, 1.0)) / np.log(4.0)
+        return np.asarray(np.round(quarterings), dtype=np.intp)
 
 
 def transport_cost(rows: Floats, columns: Floats, schedule: Schedule) -> float:
@@ -266,7 +268,7 @@ class Annealing:
 
 
 def _stretches(ends: list[int]) -> list[slice]:
-    return [slice(a, b) for a, b in zip(ends, ends[1:], strict=False)]
+    return [slice(a, b) for a, b in pairwise(ends)]
 
 
 def _log_sums(

@@ -10,16 +10,15 @@ EAP.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from eap_core.base.progress import Progress, part_of, silent
 from eap_core.base.table import Floats
 from eap_core.evaluators.base import Cost
 from eap_core.scoring.posterior import Prior, make_parts
-from eap_core.scoring.reach import VIEWS, Reach, measure_reach
+from eap_core.scoring.reach import Reach, measure_reach
 
 if TYPE_CHECKING:
     from eap_core.scoring.workbench import Workbench
@@ -39,35 +38,24 @@ class EapReach:
     def score(self, bench: Workbench, progress: Progress = silent) -> Floats:
         return self.columns(bench, progress)["reach"]
 
-    def columns(self, bench: Workbench, progress: Progress = silent) -> dict[str, npt.NDArray[Any]]:
-        """The score with what it is made of."""
+    def columns(self, bench: Workbench, progress: Progress = silent) -> dict[str, Floats]:
+        """The score with what it is made of; the view that limits it by its place in ``VIEWS``."""
         prior = self.prior or Prior.of_rate(bench.problem.rate)
         evidence = bench.evidence(part_of(progress, 0.0, 0.6))
-        reach = measure_reach(
-            bench.problem,
-            make_parts(evidence, prior).p_y,
-            bench.seed,
-            self.doubt_labels,
-            bench.budget,
-            part_of(progress, 0.6, 1.0),
-        )
-        return {"reach": posterior_of(reach, prior), **reach_columns(reach)}
+        p_y = make_parts(evidence, prior).p_y
+        step = part_of(progress, 0.6, 1.0)
+        reach = measure_reach(bench.problem, p_y, bench.seed, self.doubt_labels, bench.budget, step)
+        columns = {
+            "reach": posterior_of(reach, prior),
+            "reach_observations": reach.observations,
+            "reach_limit": reach.limiting.astype(np.float64),
+            "reach_p": reach.p,
+            "reach_nearest": reach.nearest,
+        }
+        return columns if reach.forest is None else {**columns, "reach_forest": reach.forest}
 
 
 def posterior_of(reach: Reach, prior: Prior) -> Floats:
     """φ, between what the candidate looks like and what is believed without evidence."""
     n = reach.observations
     return np.asarray((prior.alpha + n * reach.p) / (prior.strength + n))
-
-
-def reach_columns(reach: Reach) -> dict[str, npt.NDArray[Any]]:
-    """N, the view that limits it, and the parts of p."""
-    columns: dict[str, npt.NDArray[Any]] = {
-        "reach_observations": reach.observations,
-        "reach_limit": np.array(list(VIEWS))[reach.limiting],
-        "reach_p": reach.p,
-        "reach_nearest": reach.nearest,
-    }
-    if reach.forest is not None:
-        columns["reach_forest"] = reach.forest
-    return columns

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from eap_core.analysis import Plan, fit_plan, reading_seconds, stretches, versions, working_seconds
-from eap_core.analysis.score import column_name, eap_columns, evaluator_names
+from eap_core.analysis.score import column_name, eap_columns, evaluator_names, score_columns
 from eap_core.base.errors import (
     DataError,
     EapError,
@@ -261,5 +261,5 @@ def _do(work: _RunWork, step: str, progress: Progress) -> None:
         make_map(work.store, work.run, "umap", work.ready.problem, progress)
     else:
         progress(0.0, EVALUATORS[step].label)
-        scores = EVALUATORS[step].score(work.bench, progress)
-        runs.add_scores(work.store, work.run.id, column_name(step), scores.astype(np.float64))
+        made = score_columns(step, EVALUATORS[step], work.bench, work.plan.belief, progress)
+        runs.add_columns(work.store, work.run.id, made)

@@ -109,10 +109,7 @@ def measure_reach(
     progress(0.6, "reach")
     spare_one = doubt_labels and problem.m >= FEWEST_FOR_DOUBT
     by_view = np.array(
-        [
-            _count(*_logarithms(*scores), spare_one)
-            for scores in zip(own, known, made, strict=True)
-        ]
+        [_count(*_logarithms(*scores), spare_one) for scores in zip(own, known, made, strict=True)]
     )
     forest = _forest_ranks(normals, anomalies, problem.x_candidates, seed)
     part_of(progress, 0.6, 1.0)(1.0, "forest")
@@ -250,9 +247,8 @@ class Mahalanobis:
         centred = points - self._mean
         along = centred @ self._directions.T
         beside = np.square(centred - along @ self._directions).sum(axis=1)
-        # Without shrinkage nothing is known of what lies beside all rows.
         known = np.square(along) @ (1 / self._variances)
-        return np.sqrt(known + beside / self._floor)
+        return np.asarray(np.sqrt(known + beside / self._floor))
 
     def of_own_rows(self, seed: int) -> Floats:
         """Each by the others: of the four folds it is not in."""

@@ -40,6 +40,9 @@ class EapReach:
 
     def columns(self, bench: Workbench, progress: Progress = silent) -> dict[str, Floats]:
         """The score with what it is made of; the view that limits it by its place in ``VIEWS``."""
+        return bench.by_parts(self._part_columns, progress)
+
+    def _part_columns(self, bench: Workbench, progress: Progress) -> dict[str, Floats]:
         prior = self.prior or Prior.of_rate(bench.problem.rate)
         evidence = bench.evidence(part_of(progress, 0.0, 0.6))
         p_y = make_parts(evidence, prior).p_y

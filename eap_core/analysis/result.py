@@ -107,6 +107,7 @@ def score(
     """
     names = evaluator_names(evaluators)
     problem, extras = _make_problem(train, candidates, anomalies)
+    problem = problem.drawn(settings.max_normals, seed)
     bench = Workbench(problem, settings, seed)
     return Result(bench, score_bench(bench, names, prior, progress), names, prior, extras)
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import numpy.typing as npt
 
 from eap_core.base.errors import SettingsError, list_names
 from eap_core.base.progress import Progress, equal_parts, silent
+from eap_core.base.table import Floats
 from eap_core.evaluators import EVALUATORS, PAPER_EVALUATORS, Evaluator
 from eap_core.evaluators.eap import Eap
 from eap_core.scoring import percentiles, ranks
-from eap_core.scoring.posterior import Posterior, Prior, categories, make_parts
+from eap_core.scoring.posterior import Prior, category_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,30 +102,34 @@ def score_one_by_one(
             yield eap_columns(bench, prior, step)
         else:
             evaluator = refit(EVALUATORS[name]) if exact else EVALUATORS[name]
-            yield {column_name(name): evaluator.score(bench, step)}
+            yield score_columns(name, evaluator, bench, prior, step)
+
+
+def score_columns(
+    name: str,
+    evaluator: Evaluator,
+    bench: Workbench,
+    prior: Prior | None = None,
+    progress: Progress = silent,
+) -> dict[str, Floats]:
+    """An evaluator's score, with its parts where it has ``columns``, by the run's prior."""
+    if prior is not None and any(field.name == "prior" for field in fields(evaluator)):  # type: ignore[arg-type]
+        evaluator = replace(evaluator, prior=prior)  # type: ignore[type-var]
+    made = getattr(evaluator, "columns", None)
+    if made is None:
+        return {column_name(name): evaluator.score(bench, progress)}
+    return dict(made(bench, progress))
 
 
 def eap_columns(
     bench: Workbench, prior: Prior | None = None, progress: Progress = silent
 ) -> dict[str, Column]:
     """The score, its credible interval, its place among the others, its category and its parts."""
-    prior = prior or Prior.of_rate(bench.problem.rate)
-    ids = bench.problem.ids
-    eap = replace(Eap(), prior=prior).score(bench, progress)
-    evidence = bench.evidence()
-    made_of = make_parts(evidence, prior)
-    low, high = Posterior.of(evidence.averaged, prior).interval()
+    made = replace(Eap(), prior=prior).columns(bench, progress)
     return {
-        "eap": eap,
-        "rank": ranks(eap, ids),
-        "percentile": percentiles(eap),
-        "category": categories(made_of),
-        "p_x": made_of.p_x,
-        "p_y": made_of.p_y,
-        "weight": made_of.weight,
-        "prior": np.full(len(ids), made_of.prior),
-        "observations": made_of.observations,
-        "covered": made_of.covered,
-        "eap_low": low,
-        "eap_high": high,
+        "eap": made["eap"],
+        "rank": ranks(made["eap"], bench.problem.ids),
+        "percentile": percentiles(made["eap"]),
+        "category": category_of(made["p_y"], made["covered"]),
+        **{name: values for name, values in made.items() if name != "eap"},
     }

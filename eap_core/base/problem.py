@@ -95,12 +95,41 @@ class Problem:
         """The problem with some of its candidates at a time, as many as let the given number of
         training rows × candidates arrays fit into the budget."""
         step = max(1, budget // (8 * self.n * arrays))
-        if step >= len(self.ids):
-            return [self]
+        return [self] if step >= len(self.ids) else self.parts_of(step)
+
+    def parts_of(self, step: int) -> list[Problem]:
+        """The problem with so many of its candidates at a time."""
         return [
             replace(self, x_candidates=self.x_candidates[i : i + step], ids=self.ids[i : i + step])
             for i in range(0, len(self.ids), step)
         ]
+
+    def drawn(self, most_normals: int, seed: int) -> Problem:
+        """The problem with at most so many of its normals, drawn at random.
+
+        Anomalies stay, unless they would no longer be rarer than the normals: then a quarter of the
+        normals' number is drawn. The share of anomalies is that of what is drawn.
+        """
+        if len(self.normals) <= most_normals:
+            return self
+        rng = np.random.default_rng(seed)
+        normals = rng.choice(self.normals, most_normals, replace=False)
+        anomalies = self.anomalies
+        if self.m >= most_normals:
+            anomalies = rng.choice(anomalies, most_normals // 4, replace=False)
+        rows = np.sort(np.concatenate([normals, anomalies]))
+        assumed = self.rate if self.m == 0 else 0.0
+        note = f"{most_normals:,} of {len(self.normals):,} normals are drawn for scoring"
+        if len(anomalies) < self.m:
+            note += f", and {len(anomalies):,} of {self.m:,} real anomalies"
+        return replace(
+            self,
+            x_train=self.x_train[rows],
+            y_train=self.y_train[rows],
+            train_ids=tuple(self.train_ids[row] for row in rows),
+            rate=assumed,
+            notes=(*self.notes, f"{note}: more would not rank the candidates better"),
+        )
 
     def position(self, candidate: str) -> int:
         """The row of a candidate."""

@@ -92,7 +92,7 @@ def score(
     names = evaluator_names([name.strip() for name in evaluators.split(",") if name.strip()])
     if exact:
         _check_exact(names)
-    problem, candidates = files.problem()
+    problem, candidates = files.problem(settings, seed)
     output.say(*problem.notes, *problem.warnings)
     bench = Workbench(problem, settings, seed, budget)
     with output.progress_bar(quiet=json) as progress:
@@ -141,7 +141,7 @@ def sweep(
 
     _check_out(out, files)
     rates = _rates(priors)
-    problem, _ = files.problem()
+    problem, _ = files.problem(settings, seed)
     check_sweep(problem, rates, top)
     output.say(*problem.notes, *problem.warnings)
     with output.progress_bar(quiet=json) as progress:
@@ -198,7 +198,7 @@ def compare(
     names = evaluator_names([name.strip() for name in evaluators.split(",") if name.strip()])
     if exact:
         _check_exact(names)
-    problem, candidates = files.problem()
+    problem, candidates = files.problem(settings, seed)
     good = known_quality(candidates.extras)
     output.say(*problem.notes, *problem.warnings)
     with output.progress_bar(quiet=json) as progress:
@@ -237,7 +237,7 @@ def explain(
     from eap_core.analysis.explain import explain as explain_candidate
     from eap_core.scoring.workbench import Workbench
 
-    problem, _ = files.problem()
+    problem, _ = files.problem(settings, seed)
     problem.position(candidate)  # an unknown id is said before the work, not after it
     output.say(*problem.notes, *problem.warnings)
     with output.progress_bar(quiet=json) as progress:

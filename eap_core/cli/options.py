@@ -58,7 +58,7 @@ class InputFiles:
     def paths(self) -> tuple[Path | None, ...]:
         return self.train, self.normals, self.anomalies, self.candidates
 
-    def problem(self) -> tuple[Problem, Table]:
+    def problem(self, settings: Settings = AUTHORS, seed: int = 0) -> tuple[Problem, Table]:
         """The problem, and the candidates' table with the columns that are no features."""
         tables = self.tables()
         if tables.train is None:
@@ -77,7 +77,7 @@ class InputFiles:
             tables.anomalies,
             scale=self.scale,
             assumed_rate=self.assumed_rate,
-        )
+        ).drawn(settings.max_normals, seed)
         kept = frozenset(problem.ids)
         candidates = tables.candidates.only(np.array([i in kept for i in tables.candidates.ids]))
         return problem, candidates.ordered_like(tables.train.columns)
@@ -312,8 +312,13 @@ def settings_options(
     refit: Annotated[
         bool, typer.Option("--refit", help="Fit the detector anew on each subset (slow).")
     ] = False,
+    max_normals: Annotated[
+        int, typer.Option(help="Use at most so many normals, drawn at random.")
+    ] = AUTHORS.max_normals,
 ) -> Settings:
-    chosen = replace(CONVENTIONS[convention], detector=detector, k=k, refit=refit)
+    chosen = replace(
+        CONVENTIONS[convention], detector=detector, k=k, refit=refit, max_normals=max_normals
+    )
     return chosen if subsets is None else replace(chosen, subsets=subsets)
 
 

@@ -1,4 +1,4 @@
-"""All evaluators, in the order of the paper's tables."""
+"""All evaluators, in the order of the paper's tables; then those that it does not have."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from eap_core.evaluators.eap import Conditional, Density, Eap, Sum
 from eap_core.evaluators.knn_shap import KnnShap
 from eap_core.evaluators.lava import Lava
 from eap_core.evaluators.marginals import BetaShap, DataBanzhaf, DataShap, Influence, Loo
+from eap_core.evaluators.near_real import NearReal
 from eap_core.evaluators.random import Random
 from eap_core.evaluators.rarity import Rarity
+from eap_core.evaluators.reach import EapReach
 
 # The one place where an evaluator is named: the command line, the pages, the study, the exports and
 # the contract tests all look here.
@@ -34,6 +36,8 @@ _EVALUATORS: Final[dict[str, Evaluator]] = {
     "data_banzhaf": DataBanzhaf(),
     "data_shap": DataShap(),
     "beta_shap": BetaShap(),
+    "reach": EapReach(),
+    "near_real": NearReal(),
 }
 EVALUATORS: Final[Mapping[str, Evaluator]] = MappingProxyType(_EVALUATORS)
 

@@ -26,6 +26,9 @@ class Evaluator(Protocol):
     cost : how long it takes on a thousand rows: up to half a second, or some seconds.
     seconds : the same on 2,000 training rows of 64 columns and 2,000 candidates, on two cores.
     in_paper : whether the paper's tables have it; ``all`` means those that they have.
+
+    One with parts worth keeping has ``columns(bench, progress)`` too: its score by its own name,
+    and each part. One with a field ``prior`` is given that of the run.
     """
 
     label: ClassVar[str]

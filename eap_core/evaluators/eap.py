@@ -14,7 +14,7 @@ import numpy as np
 from eap_core.base.progress import Progress, silent
 from eap_core.base.table import Floats
 from eap_core.evaluators.base import Cost
-from eap_core.scoring.posterior import Prior, make_parts
+from eap_core.scoring.posterior import Posterior, Prior, make_parts
 
 if TYPE_CHECKING:
     from eap_core.scoring.workbench import Workbench
@@ -31,8 +31,28 @@ class Eap:
     prior: Prior | None = None
 
     def score(self, bench: Workbench, progress: Progress = silent) -> Floats:
+        return self.columns(bench, progress)["eap"]
+
+    def columns(self, bench: Workbench, progress: Progress = silent) -> dict[str, Floats]:
+        """The score, its credible interval and what it is made of."""
+        return bench.by_parts(self._part_columns, progress)
+
+    def _part_columns(self, bench: Workbench, progress: Progress) -> dict[str, Floats]:
         prior = self.prior or Prior.of_rate(bench.problem.rate)
-        return make_parts(bench.evidence(progress), prior).eap
+        evidence = bench.evidence(progress)
+        made_of = make_parts(evidence, prior)
+        low, high = Posterior.of(evidence.averaged, prior).interval()
+        return {
+            "eap": made_of.eap,
+            "p_x": made_of.p_x,
+            "p_y": made_of.p_y,
+            "weight": made_of.weight,
+            "prior": np.full(len(made_of.eap), made_of.prior),
+            "observations": made_of.observations,
+            "covered": made_of.covered,
+            "eap_low": low,
+            "eap_high": high,
+        }
 
 
 # The parts of EAP as scores of their own, from one pass over the training rows.

@@ -14,7 +14,6 @@ from eap_core.base.table import Bools, Floats, Ints, Role
 from eap_core.health import Entry, Finding, count_things, find_copies, find_nearest, share
 from eap_core.scoring.distances import SquaredDistances
 from eap_core.scoring.evidence import Evidence
-from eap_core.scoring.posterior import Prior, make_parts
 from eap_core.scoring.rarity import inside_balls
 from eap_core.scoring.settings import Settings
 
@@ -152,13 +151,17 @@ _WIDE = 0.5
 
 
 def find_in_scores(
-    problem: Problem, evidence: Evidence, settings: Settings, prior: Prior | None = None
+    problem: Problem, evidence: Evidence, settings: Settings, parts: Mapping[str, Floats]
 ) -> Iterator[Finding]:
-    """What the evidence says about the score itself."""
+    """What the evidence says about the score itself.
+
+    ``parts`` are EAP's columns of all candidates; of the evidence only what it says of the training
+    rows is used, which any part of the candidates has.
+    """
     yield from _uncovered_anomalies(problem, evidence, settings)
-    yield from _uncovered_candidates(problem, evidence, prior or Prior.of_rate(problem.rate))
+    yield from _uncovered_candidates(parts)
     yield from _wide_balls(problem, evidence)
-    yield from _threshold(problem, evidence)
+    yield from _threshold(evidence, parts)
 
 
 def count_covered(problem: Problem, evidence: Evidence, settings: Settings) -> Bools:
@@ -203,11 +206,10 @@ def _uncovered_anomalies(
         )
 
 
-def _uncovered_candidates(problem: Problem, evidence: Evidence, prior: Prior) -> Iterator[Finding]:
-    made_of = make_parts(evidence, prior)
-    tied = int((made_of.weight == 0).sum())
-    total = len(problem.ids)
-    far = int((made_of.covered < _MANY).sum())
+def _uncovered_candidates(parts: Mapping[str, Floats]) -> Iterator[Finding]:
+    tied = int((parts["weight"] == 0).sum())
+    total = len(parts["weight"])
+    far = int((parts["covered"] < _MANY).sum())
     if far == total:
         yield Finding(
             "candidates-uncovered",
@@ -245,7 +247,7 @@ def _wide_balls(problem: Problem, evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-def _threshold(problem: Problem, evidence: Evidence) -> Iterator[Finding]:
+def _threshold(evidence: Evidence, parts: Mapping[str, Floats]) -> Iterator[Finding]:
     if float(evidence.threshold[0]) == 0:
         yield Finding(
             "threshold-zero",
@@ -254,11 +256,10 @@ def _threshold(problem: Problem, evidence: Evidence) -> Iterator[Finding]:
             "everything above counts as anomalous",
             "choose another detector",
         )
-    looks_normal = float((evidence.p_y[0] < 0.5).mean())
-    if looks_normal == 1:
+    if (parts["p_y"] < 0.5).all():
         yield Finding(
             "candidates-look-normal",
             "note",
-            f"all {len(problem.ids):,} candidates look more normal than anomalous",
+            f"all {len(parts['p_y']):,} candidates look more normal than anomalous",
             "the generator may be too timid; look at the best ones",
         )

@@ -93,7 +93,7 @@ def prepare_problem(
         tables.get("anomaly"),
         scale=scale,
         assumed_rate=plan.assumed_rate,
-    )
+    ).drawn(plan.settings.max_normals, plan.seed)
     # Rows with a gap may have been left out by choice.
     kept = set(problem.ids)
     return PreparedProblem(

@@ -368,7 +368,7 @@ def make_facts(
 ) -> None:
     """Compute the insight of a run, and keep it."""
     # With a new run the evidence is there already; for an older one it takes most of the time.
-    problem, evidence = ready.problem, bench.evidence(part_of(progress, 0.0, 0.4))
+    problem, evidence = ready.problem, bench.parts[0].evidence(part_of(progress, 0.0, 0.4))
     around = find_surroundings(
         problem, evidence, bench.settings, part_of(progress, 0.4, 0.5), bench.budget
     )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from eap_core.analysis import Plan, fit_plan, reading_seconds, stretches, versions, working_seconds
-from eap_core.analysis.score import column_name, eap_columns, evaluator_names
+from eap_core.analysis.score import column_name, eap_columns, evaluator_names, score_columns
 from eap_core.base.errors import (
     DataError,
     EapError,
@@ -204,16 +204,17 @@ def _first_figures(work: _RunWork, steps: Sequence[Progress]) -> None:
     """All that a run needs to be looked at; then it is finished, and current."""
     store, run = work.store, work.run.id
     try:
-        for name, values in eap_columns(work.bench, work.plan.belief, steps[0]).items():
+        columns = eap_columns(work.bench, work.plan.belief, steps[0])
+        for name, values in columns.items():
             if np.issubdtype(values.dtype, np.number):  # a category follows from the numbers
                 runs.add_scores(store, run, name, values.astype(np.float64))
         for step, share in zip(_FIRST[1:], steps[1:], strict=False):
             _do(work, step, share)
-        evidence = work.bench.evidence()
+        evidence = work.bench.parts[0].evidence()
         instead = describe_fallback(work.lacking) if work.lacking else None
         findings = [
             *([Finding("other-features", "warning", instead)] if instead else []),
-            *find_in_scores(work.ready.problem, evidence, work.plan.settings, work.plan.belief),
+            *find_in_scores(work.ready.problem, evidence, work.plan.settings, columns),
         ]
         runs.finish(store, run, [finding.record for finding in sort_by_gravity(findings)])
     except Cancelled:
@@ -261,5 +262,5 @@ def _do(work: _RunWork, step: str, progress: Progress) -> None:
         make_map(work.store, work.run, "umap", work.ready.problem, progress)
     else:
         progress(0.0, EVALUATORS[step].label)
-        scores = EVALUATORS[step].score(work.bench, progress)
-        runs.add_scores(work.store, work.run.id, column_name(step), scores.astype(np.float64))
+        made = score_columns(step, EVALUATORS[step], work.bench, work.plan.belief, progress)
+        runs.add_columns(work.store, work.run.id, made)

@@ -78,6 +78,10 @@ class SquaredDistances:
         from threadpoolctl import threadpool_limits
 
         blocks = self.blocks()
+        if len(blocks) == 1:  # a pool would take longer than the work
+            yield work(blocks[0], self._block(0))
+            progress(1.0, step)
+            return
         with (
             threadpool_limits(1, user_api="blas"),  # one thread a block; the blocks are parallel
             ThreadPoolExecutor(self.workers) as pool,

@@ -320,13 +320,18 @@ def estimate(
 
 def _check_room(problem: Problem, settings: Settings, budget: int) -> None:
     """Refuse more candidates than the passes' own results have room for."""
-    needed = _BYTES_PER_RESULT * len(problem.ids) * (settings.subsets + 1)
+    needed = evidence_bytes(settings) * len(problem.ids)
     if needed > budget:
         raise SettingsError(
             f"{len(problem.ids):,} candidates in {settings.subsets + 1} passes take "
             f"{needed / 1e9:.2g} GB, the memory budget is {budget / 1e9:.2g} GB",
-            advice="raise it, average over fewer subsets, or score the candidates in parts",
+            advice="raise it, average over fewer subsets, or take the candidates in parts",
         )
+
+
+def evidence_bytes(settings: Settings) -> int:
+    """What one candidate takes while the evidence is estimated."""
+    return _BYTES_PER_RESULT * (settings.subsets + 1)
 
 
 def random_subsets(problem: Problem, settings: Settings, seed: int) -> list[Bools]:

@@ -26,6 +26,7 @@ class Settings:
     density_rows : the rows that the density sums over and N counts.
     threshold : how λ leaves m training rows above one half: by a whole percentile, or exactly.
     ssdo_k, ssdo_weight : SSDO's neighbours for its length scale, and the weight of a label.
+    max_normals : more normals than this are not used: so many are drawn at random.
     """
 
     subsets: int = 100
@@ -39,9 +40,10 @@ class Settings:
     threshold: Literal["percentile", "count"] = "percentile"
     ssdo_k: int = 10
     ssdo_weight: float = 2.3
+    max_normals: int = 2_000
 
     def __post_init__(self) -> None:
-        least = {"subsets": 0, "k_min": 1, "ssdo_k": 1}
+        least = {"subsets": 0, "k_min": 1, "ssdo_k": 1, "max_normals": self.fewest_normals}
         for name, low in least.items():
             if getattr(self, name) < low:
                 raise SettingsError(

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from eap_core.base.problem import Problem
-from eap_core.base.progress import Progress, silent
+from eap_core.base.progress import Progress, equal_parts, silent
+from eap_core.base.table import Floats
 from eap_core.scoring import detectors
 from eap_core.scoring.detectors import Detector
 from eap_core.scoring.distances import MEMORY_BUDGET
-from eap_core.scoring.evidence import Evidence, estimate
+from eap_core.scoring.evidence import Evidence, estimate, evidence_bytes
 from eap_core.scoring.settings import AUTHORS, Settings
 from eap_core.scoring.utility import Utility
 
@@ -54,6 +56,35 @@ class Workbench:
         if self.settings in self._made:
             return self._made[self.settings].whole
         return self._evidence(replace(self.settings, subsets=0), progress)
+
+    @cached_property
+    def parts(self) -> tuple[Workbench, ...]:
+        """Benches with some of the candidates each, so that the evidence of one fits the budget.
+
+        Candidates do not depend on each other, so that it makes no difference to any of them.
+        """
+        step = max(1, self.budget // evidence_bytes(self.settings))
+        if step >= len(self.problem.ids):
+            return (self,)
+        some = self.problem.parts_of(step)
+        made = [replace(self, problem=part, _made={}) for part in some]
+        for bench in made:  # fitted once
+            vars(bench)["detector"] = self.detector
+        return tuple(made)
+
+    def by_parts(
+        self, work: Callable[[Workbench, Progress], dict[str, Floats]], progress: Progress = silent
+    ) -> dict[str, Floats]:
+        """Columns made from the evidence of one part after the other.
+
+        The evidence of the first is kept, for what it says of the training rows.
+        """
+        columns: list[dict[str, Floats]] = []
+        for bench, step in zip(self.parts, equal_parts(progress, len(self.parts)), strict=True):
+            columns.append(work(bench, step))
+            if bench is not self.parts[0]:
+                bench._made.clear()
+        return {name: np.concatenate([each[name] for each in columns]) for name in columns[0]}
 
     def rng(self, purpose: str) -> np.random.Generator:
         """Random numbers that depend on the seed and the purpose, not on what else is run."""

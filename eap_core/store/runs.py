@@ -88,30 +88,36 @@ def start(
 
 
 def add_scores(store: Store, run: str, name: str, values: Floats) -> None:
-    """Keep what one evaluator found.
+    """Keep what one evaluator found."""
+    add_columns(store, run, {name: values})
+
+
+def add_columns(store: Store, run: str, columns: Mapping[str, Floats]) -> None:
+    """Keep an evaluator's score and its parts, all or none.
 
     While a run is running a second array of the same name replaces the first; a finished run, which
     people may be deciding by, only gains names it does not have.
     """
     import numpy as np
 
-    data = np.ascontiguousarray(values, dtype="<f8")
+    made = {name: np.ascontiguousarray(each, dtype="<f8") for name, each in columns.items()}
     with store.writing() as connection:
         held = _lock_run(connection, run, "running", "finished")
         count = len(held["candidates"])
-        if data.shape != (count,):
-            raise DataError(
-                f"{quote(name)} has {data.size:,} scores for {count:,} candidates",
-                advice="one each is needed",
-            )
-        known = scores.select().filter_by(run=run, name=name)
-        if held["status"] == "finished" and connection.execute(known).first():
-            raise DataError(
-                f"the finished run has {quote(name)} already",
-                advice="start a new run to have it anew",
-            )
-        connection.execute(scores.delete().filter_by(run=run, name=name))
-        connection.execute(scores.insert().values(run=run, name=name, values=data.tobytes()))
+        for name, data in made.items():
+            if data.shape != (count,):
+                raise DataError(
+                    f"{quote(name)} has {data.size:,} scores for {count:,} candidates",
+                    advice="one each is needed",
+                )
+            known = scores.select().filter_by(run=run, name=name)
+            if held["status"] == "finished" and connection.execute(known).first():
+                raise DataError(
+                    f"the finished run has {quote(name)} already",
+                    advice="start a new run to have it anew",
+                )
+            connection.execute(scores.delete().filter_by(run=run, name=name))
+            connection.execute(scores.insert().values(run=run, name=name, values=data.tobytes()))
 
 
 def finish(store: Store, run: str, findings: Sequence[Mapping[str, Any]] = ()) -> None:

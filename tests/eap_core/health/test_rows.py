@@ -1,17 +1,20 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from eap_core.analysis.score import eap_columns
 from eap_core.base.prepare import problem_from_tables
 from eap_core.base.problem import Problem
 from eap_core.base.table import Table
-from eap_core.health import find_nearest
+from eap_core.health import Finding, find_nearest
 from eap_core.health.rows import count_covered, find_in_rows, find_in_scores, find_in_training
 from eap_core.scoring.evidence import estimate
 from eap_core.scoring.settings import AUTHORS, Settings
+from eap_core.scoring.workbench import Workbench
 
 QUICK = replace(AUTHORS, subsets=3)
 
@@ -32,6 +35,11 @@ def rng() -> np.random.Generator:
 
 def codes(*findings: object) -> set[str]:
     return {f.code for f in findings}  # type: ignore[attr-defined]
+
+
+def scores_found(problem: Problem, settings: Settings) -> Iterator[Finding]:
+    bench = Workbench(problem, settings)
+    return find_in_scores(problem, bench.evidence(), settings, eap_columns(bench))
 
 
 @pytest.mark.parametrize("columns", [3, 40])
@@ -124,19 +132,19 @@ def test_coverage_of_anomalies_is_the_plain_definition(rng: np.random.Generator,
 def test_far_anomalies_and_candidates_are_said_in_words(rng: np.random.Generator) -> None:
     base = problem(rng, rng.normal(500, 1, size=(4, 4)), shift=100.0)
     settings = replace(QUICK, k=5)
-    report = codes(*find_in_scores(base, estimate(base, settings), settings))
+    report = codes(*scores_found(base, settings))
     assert {"anomalies-uncovered", "candidates-uncovered"} <= report
 
 
 def test_ties_and_wide_balls_are_noted(rng: np.random.Generator) -> None:
     candidates = np.vstack([rng.normal(1.5, 1, size=(10, 4)), rng.normal(900, 1, size=(3, 4))])
     base = problem(rng, candidates, shift=9.0)
-    found = {f.code: f for f in find_in_scores(base, estimate(base, QUICK), QUICK)}
+    found = {f.code: f for f in scores_found(base, QUICK)}
     assert found["ties-at-prior"].what.startswith("3 of 13 candidates")
     assert "wide-balls" in found
 
 
 def test_ordinary_data_raise_no_alarm(rng: np.random.Generator) -> None:
     base = problem(rng, rng.normal(1.5, 1, size=(20, 4)), shift=1.5)
-    found = find_in_scores(base, estimate(base, QUICK), QUICK)
+    found = scores_found(base, QUICK)
     assert not [f for f in found if f.severity != "note"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -183,14 +183,14 @@ def test_what_a_busy_store_refused_is_computed_later(
     store: Store, project: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     busy = UnavailableError("not saved: others are writing — try again")
-    add = runs.add_scores
+    add = runs.add_columns
 
-    def once(store: Store, run: str, name: str, values: Floats) -> None:
-        if name == "rarity":
+    def once(store: Store, run: str, columns: Mapping[str, Floats]) -> None:
+        if "rarity" in columns:
             raise busy
-        add(store, run, name, values)
+        add(store, run, columns)
 
-    monkeypatch.setattr(runs, "add_scores", once)
+    monkeypatch.setattr(runs, "add_columns", once)
     with pytest.raises(UnavailableError, match="try again"):
         score_project(store, project, Plan(evaluators=("rarity", "loo")))
     monkeypatch.undo()

@@ -20,13 +20,8 @@ from eap_core.base.table import Floats, Table
 from eap_core.features import EMBEDDERS
 from eap_core.features.base import ImageSource
 from eap_core.features.clip import ClipEye, InEightBits, image_vectors
-from eap_core.features.clip_model import (
-    ModelSpec,
-    WeightsFile,
-    build_model,
-    locate_weights,
-    recipe_of,
-)
+from eap_core.features.clip_hub import ModelSpec, recipe_of
+from eap_core.features.clip_model import WeightsFile, build_model, locate_weights
 from eap_core.scoring.workbench import Workbench
 
 TITLE = "CLIP features"

@@ -11,7 +11,8 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from eap_core.features.clip_model import ModelSpec, build_model, import_torchvision, recipe_of
+from eap_core.features.clip_hub import ModelSpec, import_torchvision, recipe_of
+from eap_core.features.clip_model import build_model
 from eap_core.prompts import SHIPPED
 from tools.demo_images.album import drawn
 from tools.demo_images.catalogue import catalogue

@@ -15,7 +15,7 @@ from typing import Any
 from eap_core.base.progress import Progress, part_of
 from eap_core.evaluators import EVALUATORS
 from eap_core.features import EMBEDDERS
-from eap_core.features.clip_model import ModelSpec
+from eap_core.features.clip_hub import ModelSpec
 from eap_core.scoring.posterior import Prior
 from eap_core.scoring.settings import AUTHORS, Settings
 

@@ -62,6 +62,7 @@ class EapError(ValueError):
             "advice": self.advice,
             "code": self.code,
             "facts": self.facts,
+            **({"goes_on": True} if self.after_where == " " else {}),
         }
 
 
@@ -117,7 +118,8 @@ def error_from_record(record: object) -> EapError:
     words = {name: str(record.get(name) or "") for name in ("where", "advice", "code")}
     facts = record.get("facts")
     named = {str(k): str(v) for k, v in facts.items()} if isinstance(facts, dict) else {}
-    return EapError(record["what"], **words, facts=named)
+    kind = FileError if record.get("goes_on") is True else EapError
+    return kind(record["what"], **words, facts=named)
 
 
 def quote(value: object) -> str:

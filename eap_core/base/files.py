@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from eap_core.base.errors import DataError, quote
+from eap_core.base.errors import DataError, FileError, quote
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,22 +65,25 @@ def check_target(
 ) -> None:
     """Refuse, before any work, a file that could not be written or would overwrite an input."""
     if path.suffix.lower() not in endings:
-        raise DataError(
-            f"{quote(path.name)} cannot be written",
+        raise FileError(
+            "cannot be written",
+            where=quote(path.name),
             advice=f"the output must end in {' or '.join(endings)}",
         )
     if not path.parent.is_dir() or path.is_dir():
         raise explain_unwritable(path, OSError(0, "no such folder, or a folder itself"))
     if any(given and path.resolve() == given.resolve() for given in inputs):
-        raise DataError(
-            f"{quote(path.name)} is one of the inputs",
+        raise FileError(
+            "is one of the inputs",
+            where=quote(path.name),
             advice="write to another file",
         )
 
 
 def explain_unwritable(path: Path, error: OSError) -> DataError:
-    return DataError(
-        f"{quote(path.name)} cannot be written ({error.strerror})",
+    return FileError(
+        f"cannot be written ({error.strerror})",
+        where=quote(path.name),
         advice="check that the folder exists, may be written to and has room",
     )
 

@@ -106,9 +106,8 @@ def score(
         output.write_json(frame.to_dict(orient="records"))
     elif sys.stdout.isatty():
         best = frame.sort_values("rank").head(_SHOWN_ROWS)
-        shown = ["id", "percentile", "category", "eap", "p_y", "weight", "covered"]
         title = f"The best {len(best)} of {len(frame):,} candidates"
-        output.write_table(title, shown, best[shown].itertuples(index=False))
+        output.write_scores(title, best)
     elif not out:
         output.write(csv_text(frame))
 

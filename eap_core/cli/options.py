@@ -16,7 +16,7 @@ from eap_core.base.errors import DataError, SettingsError, list_names
 from eap_core.base.prepare import Scale, problem_from_tables
 from eap_core.base.problem import ASSUMED_RATE, Problem
 from eap_core.base.table import Missing, Table, drop_labels
-from eap_core.features.clip_model import PAPERS
+from eap_core.features.clip_hub import PAPERS
 from eap_core.readers import read_table
 from eap_core.readers.files import Decimal, Reading
 from eap_core.scoring.distances import MEMORY_BUDGET

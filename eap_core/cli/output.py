@@ -14,6 +14,8 @@ from eap_core.base.errors import DataError, EapError, choose_advice, escape_cont
 from eap_core.base.progress import Progress, silent
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from eap_core.analysis.compare import Comparison
     from eap_core.analysis.explain import Explanation
 
@@ -114,6 +116,12 @@ def write_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
     for row in cells:
         table.add_row(*(Text(str(value)) for value in row))
     Console().print(table)
+
+
+def write_scores(title: str, frame: pd.DataFrame) -> None:
+    """The table of scores for people, with the columns that say most."""
+    columns = ["id", "percentile", "category", "eap", "p_y", "weight", "covered"]
+    write_table(title, columns, frame[columns].itertuples(index=False))
 
 
 def comparison_record(found: Comparison, ids: Sequence[str]) -> dict[str, Any]:

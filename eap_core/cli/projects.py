@@ -399,10 +399,9 @@ def scores(
         write_frame(frame.drop(columns="item"), out)
         output.say(f"{len(frame):,} candidates → {out.name}")
         return
-    shown_columns = ["id", "percentile", "category", "eap", "p_y", "weight", "covered"]
-    best = frame.head(top)[shown_columns]
+    best = frame.head(top)
     title = f"The best {len(best)} of {len(frame):,} candidates"
-    output.write_table(title, shown_columns, best.itertuples(index=False))
+    output.write_scores(title, best)
 
 
 @app.command("projects")

@@ -11,7 +11,7 @@ import typer
 from eap_core.base.errors import DataError, escape_controls, quote
 from eap_core.base.files import check_target, csv_text, explain_unwritable, whole_file
 from eap_core.cli import output
-from eap_core.features.clip_model import PAPERS
+from eap_core.features.clip_hub import PAPERS
 from eap_core.prompts import MOST_BYTES, SHIPPED, Template, check_object_name, read_templates
 
 if TYPE_CHECKING:

@@ -29,6 +29,7 @@ from eap_core.base.table import KEYS, free_name
 from eap_core.export import IntoTest, LayoutFolders, PlacedImage, Placement
 from eap_core.export.request import ExportSelection, ExportSource
 from eap_core.images.decode import format_of
+from eap_core.project.results import EXPORTED_COLUMNS
 from eap_core.review import REASONS, UNTOUCHED
 from eap_core.store import Blobs, explain_disk_errors, pieces
 from eap_core.store.items import Item
@@ -250,9 +251,6 @@ def ending_of(head: bytes) -> str:
     return _ENDINGS.get(format_of(head[:_HEAD]) or "", ".bin")
 
 
-_SCORES = ("eap", "percentile", "rank", "p_y", "weight", "observations", "prior", "category")
-
-
 def curate_table(
     source: ExportSource,
     selection: ExportSelection,
@@ -310,7 +308,7 @@ def _scores(source: ExportSource, rows: list[str]) -> dict[str, Any]:
     """The score with its parts first, then every other number that the run has."""
     known = source.frame.set_index("item").reindex(rows)
     numbers = [str(name) for name in known if known[name].dtype.kind in "iuf"]
-    first = [name for name in _SCORES if name in numbers or name == "category"]
+    first = [name for name in EXPORTED_COLUMNS if name in numbers or name == "category"]
     found = {name: known[name].reset_index(drop=True) for name in dict.fromkeys(first + numbers)}
     found["rank"] = found["rank"].astype("Int64")  # a whole number also beside gaps
     found["category"] = found["category"].fillna("")
@@ -376,7 +374,7 @@ def _kind(item: Item) -> str:
 METADATA = "metadata.csv"
 # An empty column of text would be read as numbers, and the two parts must be read alike.
 _NONE = "none"
-_METADATA_SCORES = ("eap", "percentile")
+_METADATA_SCORES = EXPORTED_COLUMNS[:2]
 _ENDS_AS_IMAGE = ("file_name", "file_names")
 
 

@@ -28,7 +28,8 @@ from eap_core.features.base import (
     open_picture,
     single_threaded_workers,
 )
-from eap_core.features.clip_model import ClipModel, ModelSpec, Vectors, WeightsFile, locate_weights
+from eap_core.features.clip_hub import ModelSpec
+from eap_core.features.clip_model import ClipModel, Vectors, WeightsFile, locate_weights
 
 # A model's eye in whole numbers of 8 bits, by ONNX Runtime: about half the time for an image.
 #

@@ -1,4 +1,4 @@
-"""Published weights: from the folder where they are kept once fetched, or from the hub.
+"""Which models open_clip knows by name, and their published weights: kept here, or on the hub.
 
 Nothing is asked of the network while the file is here. Before anything is fetched, one short
 question finds out whether the hub answers, for its own client tries again for minutes.
@@ -6,15 +6,26 @@ question finds out whether the hub answers, for its own client tries again for m
 
 from __future__ import annotations
 
+import difflib
+import json
 import logging
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from eap_core.base.errors import escape_controls
+from eap_core.base.errors import (
+    DataError,
+    SettingsError,
+    escape_controls,
+    list_names,
+    quote,
+    require,
+)
 from eap_core.base.progress import Cancelled, Progress
 
 _ANSWERS_WITHIN: Final = 5.0  # seconds
@@ -159,3 +170,155 @@ def quieten_hub() -> Iterator[None]:
         yield
     finally:
         client.setLevel(before)
+
+
+# torchvision beside a torch that it was not built for.
+#
+# Its compiled half then does not load, and its Python half, which is all that open_clip needs,
+# stops at operators that nobody has defined. They are declared here, without anything behind
+# them.
+
+_STOPS_AT: Final = "operator torchvision::nms does not exist"
+_DECLARED: Final = ("nms", "qnms")
+_kept_declarations: list[Any] = []  # what is declared lasts as long as the object that declared it
+
+
+def import_torchvision() -> None:
+    """Import torchvision; a pair that fits is left alone, and any other failure is not hidden."""
+    try:
+        import torchvision
+    except RuntimeError as error:
+        if _STOPS_AT not in str(error):
+            raise
+        _declare()
+        import torchvision  # noqa: F401
+
+
+def _declare() -> None:
+    from torch.library import Library
+
+    for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
+        del sys.modules[name]  # halves of the first try
+    library: Any = Library("torchvision", "FRAGMENT")  # type: ignore[no-untyped-call]
+    for name in _DECLARED:
+        library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    _kept_declarations.append(library)
+
+
+# Which model is wanted, before anything of it is loaded.
+
+PAPERS = "ViT-B-16-SigLIP"
+
+
+class NoWeightsError(DataError):
+    """The weights are neither kept here nor to be had; nothing is wrong with what was asked."""
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A model by open_clip's name for it and for what it was trained on.
+
+    ``pretrained`` None is what open_clip lists first; ``weights`` is a file to use instead of the
+    published weights, which must fit the same model.
+    """
+
+    model: str = PAPERS
+    pretrained: str | None = None
+    weights: Path | None = None
+
+    @classmethod
+    def named(cls, name: str, weights: Path | None = None) -> ModelSpec:
+        """From ``model`` or ``model:pretrained``, as open_clip itself writes it."""
+        model, _, pretrained = name.partition(":")
+        return cls(model, pretrained or None, weights)
+
+
+# What open_clip knows of a model by its name: its shape, how pictures are prepared for it, and
+# where its weights are published.
+
+_NEAR = 5
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """``config`` is open_clip's description of the model; ``preparation`` overrides its defaults.
+
+    ``published`` is ``owner/repository/file`` on the hub, the file being open_clip's usual one if
+    it is empty; None where nobody has published weights.
+    """
+
+    model: str
+    pretrained: str | None
+    config: dict[str, Any]
+    preparation: dict[str, Any]
+    quick_gelu: bool
+    published: str | None
+
+    @property
+    def text(self) -> str:
+        """Equal for two models if they make the same of the same picture, given equal weights."""
+        parts = [self.model, self.config, self.preparation, self.quick_gelu]
+        return json.dumps(parts, sort_keys=True)
+
+
+def recipe_of(wanted: ModelSpec) -> Recipe:
+    """A SettingsError where open_clip knows no such model, or no such training of it."""
+    require("open_clip", "clip")
+    import_torchvision()
+    import open_clip
+
+    known = open_clip.list_models()
+    if wanted.model not in known:
+        raise SettingsError(
+            f"there is no model {quote(wanted.model)}",
+            advice=_near(wanted.model, known),
+            code="model-unknown",
+        )
+    tags = open_clip.list_pretrained_tags_by_model(wanted.model)
+    tag = wanted.pretrained or (tags[0] if tags else None)
+    if wanted.pretrained is not None and not open_clip.is_pretrained_cfg(wanted.model, tag):
+        raise SettingsError(
+            f"there is no training {quote(wanted.pretrained)} of the model {quote(wanted.model)}",
+            advice=_near(wanted.pretrained, tags),
+            code="training-unknown",
+        )
+    found = _recipe(wanted.model, tag)
+    if wanted.weights and not wanted.pretrained:
+        others = [name for name in tags if _recipe(wanted.model, name).text != found.text]
+        if others:
+            examples = list_names([tags[0], *others])
+            raise SettingsError(
+                f"of the model {quote(wanted.model)} there are trainings that see images otherwise",
+                advice=f"say which the weights are of, for example {examples}",
+                code="training-open",
+                facts={"model": wanted.model, "examples": examples},
+            )
+    return found
+
+
+def _recipe(model: str, tag: str | None) -> Recipe:
+    import open_clip
+    from open_clip.transform import PreprocessCfg, merge_preprocess_dict
+
+    config = open_clip.get_model_config(model)
+    # Weights from a file are prepared for as the published ones are: open_clip itself would take
+    # its defaults then, which are wrong for SigLIP.
+    trained = open_clip.get_pretrained_cfg(model, tag) if tag else {}
+    return Recipe(
+        model=model,
+        pretrained=tag,
+        config=config,
+        preparation=merge_preprocess_dict(
+            PreprocessCfg(size=config["vision_cfg"].get("image_size", 224)), trained
+        ),
+        quick_gelu=bool(trained.get("quick_gelu") or config.get("quick_gelu")),
+        published=trained.get("hf_hub") or None,
+    )
+
+
+def _near(name: str, known: list[str]) -> str:
+    if not known:
+        return "none is published"
+    folded = {one.casefold(): one for one in known}
+    close = difflib.get_close_matches(name.casefold(), folded, _NEAR, 0.5)
+    return f"choose for example {list_names([folded[one] for one in close] or known[:_NEAR])}"

@@ -35,7 +35,7 @@ _LAST_LOCAL = 4
 _MEAN, _SPREAD = 127.0, 128.0  # of the grey levels that the network was trained on
 
 Maps = npt.NDArray[np.float16]
-Numbers = npt.NDArray[np.float32]
+Singles = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class Network:
 
     def look(
         self, pixels: npt.NDArray[np.uint8], numbers: bool, maps: bool
-    ) -> tuple[Numbers | None, Maps | None]:
+    ) -> tuple[Singles | None, Maps | None]:
         """What is asked for of one image; maps alone need only the first blocks.
 
         The numbers are the spatial mean and standard deviation of each summarised channel, the
@@ -165,14 +165,14 @@ def _input(pixels: npt.NDArray[np.uint8]) -> torch.Tensor:
     return x.permute(2, 0, 1)[None]  # channels last in memory, as the convolutions like it
 
 
-def _numbers(layers: dict[int, torch.Tensor]) -> Numbers:
+def _numbers(layers: dict[int, torch.Tensor]) -> Singles:
     import torch
 
     summaries = []
     for i in SUMMARISED:
         cells = layers[i].double().flatten(2)
         summaries += [cells.mean(2), cells.std(2, correction=0)]
-    found: Numbers = torch.cat(summaries, 1)[0].float().numpy()
+    found: Singles = torch.cat(summaries, 1)[0].float().numpy()
     return found
 
 
@@ -185,7 +185,6 @@ def _maps(layers: dict[int, torch.Tensor]) -> Maps:
     return found
 
 
-Singles = npt.NDArray[np.float32]
 _CHUNK = 448  # patches compared at a time: their distances stay in the processor's cache
 NOISE = 1e-5  # of the largest direction: single precision carries no more
 

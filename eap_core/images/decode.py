@@ -25,7 +25,7 @@ from PIL.TiffImagePlugin import TiffImageFile
 from PIL.WebPImagePlugin import WebPImageFile
 
 from eap_core.base.errors import DataError, FileError, name_source, quote
-from eap_core.readers.files import guess_kind
+from eap_core.readers.files import JPEG, PNG, guess_kind
 
 # What is known of a picture without any model: size, greyness, brightness, a fingerprint.
 
@@ -112,8 +112,8 @@ ENDINGS = frozenset(
 )
 ACCEPTED = "use PNG, JPEG, BMP, TIFF or WebP"
 _SIGNATURES = (
-    (b"\x89PNG\r\n\x1a\n", "PNG"),
-    (b"\xff\xd8\xff", "JPEG"),
+    (PNG, "PNG"),
+    (JPEG, "JPEG"),
     (b"BM", "BMP"),
     (b"II*\x00", "TIFF"),
     (b"MM\x00*", "TIFF"),

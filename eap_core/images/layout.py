@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Literal
 
-from eap_core.base.errors import DataError, escape_controls, list_names, quote
+from eap_core.base.errors import DataError, FileError, escape_controls, list_names, quote
 from eap_core.base.table import ROLES, Role, metadata_key
 from eap_core.images.sources import GatheredFiles, ImageMember
 from eap_core.readers.csv import CsvLayout as Text
@@ -347,9 +347,9 @@ def _rows(table: ImageMember, notes: list[str]) -> Iterator[_Row]:
     columns = [column.strip().casefold() for column in text.header]
     at = next((columns.index(name) for name in _FILE_COLUMNS if name in columns), None)
     if at is None:
-        raise DataError(
-            f"{remarks.source} has no column that names the images, only "
-            f"{list_names(list(text.header), 4)}",
+        raise FileError(
+            f"has no column that names the images, only {list_names(list(text.header), 4)}",
+            where=remarks.source,
             advice="add a column file_name",
         )
     keys = [None if i == at else _key(column) for i, column in enumerate(text.header)]

@@ -24,7 +24,8 @@ from eap_core.base.table import Floats
 from eap_core.evaluators import EVALUATORS
 from eap_core.features.base import single_threaded_workers
 from eap_core.features.clip import image_vectors
-from eap_core.features.clip_model import ClipModel, ModelSpec, Vectors, locate_weights
+from eap_core.features.clip_hub import ModelSpec
+from eap_core.features.clip_model import ClipModel, Vectors, locate_weights
 from eap_core.project.problem import feature_cache, image_source, state_of
 from eap_core.prompts import SHIPPED, Template, check_object_name, check_templates
 from eap_core.prompts.choice import (

@@ -259,7 +259,18 @@ def _whole(store: Store, item: Item) -> Image.Image:
     return rgb_of(store.blobs.read(item.sha256), item.name)
 
 
+# The columns of a score and its parts, in the order in which they are shown, and exported.
 _EAP = ("eap", "percentile", "rank", "category", "p_y", "weight", "prior", "observations", "p_x")
+EXPORTED_COLUMNS = (
+    "eap",
+    "percentile",
+    "rank",
+    "p_y",
+    "weight",
+    "observations",
+    "prior",
+    "category",
+)
 
 
 def run_frame(store: Store, run_id: str) -> pd.DataFrame:

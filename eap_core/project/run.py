@@ -22,7 +22,7 @@ from eap_core.base.errors import (
 )
 from eap_core.base.progress import Cancelled, Progress, silent
 from eap_core.evaluators import EVALUATORS
-from eap_core.features.clip_model import NoWeightsError
+from eap_core.features.clip_hub import NoWeightsError
 from eap_core.health import Finding, sort_by_gravity
 from eap_core.health.rows import find_in_scores
 from eap_core.project.problem import PreparedProblem, feature_cache, prepare_problem, state_of

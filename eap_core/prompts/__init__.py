@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from eap_core.base.errors import DataError, SettingsError, escape_controls, quote
+from eap_core.base.errors import DataError, FileError, SettingsError, escape_controls, quote
 from eap_core.base.files import neutralise, restore_text
 
 PLACE: Final = "{}"
@@ -66,21 +66,24 @@ def check_object_name(text: str) -> str:
 def read_templates(data: bytes, source: str) -> tuple[Template, ...]:
     """The pairs of a CSV with the columns normal and anomalous; every bad line is named."""
     if len(data) > MOST_BYTES:
-        raise DataError(
-            f"{quote(source)} has more than {MOST_BYTES:,} bytes",
+        raise FileError(
+            f"has more than {MOST_BYTES:,} bytes",
+            where=quote(source),
             advice="leave some out",
         )
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise DataError(f"{quote(source)} is not in UTF-8", advice="save it as CSV UTF-8") from None
+        raise FileError(
+            "is not in UTF-8", where=quote(source), advice="save it as CSV UTF-8"
+        ) from None
     numbers, rows = [], []
     try:
         for number, row in _rows(text, source):
             numbers.append(number)
             rows.append(row)
     except csv.Error as error:
-        raise DataError(f"{quote(source)} is no CSV that can be read ({error})") from None
+        raise FileError(f"is no CSV that can be read ({error})", where=quote(source)) from None
     return check_templates(rows, f"in {quote(source)}", [f"line {number}" for number in numbers])
 
 
@@ -130,8 +133,9 @@ def _rows(text: str, source: str) -> Iterator[tuple[int, tuple[str, ...]]]:
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     names = [name.strip().casefold() for name in next(lines, [])]
     if not any(names):
-        raise DataError(
-            f"{quote(source)} is empty, or its first line is",
+        raise FileError(
+            "is empty, or its first line is",
+            where=quote(source),
             advice="it must name the two columns normal,anomalous",
         )
     if sorted(names) != sorted(_COLUMNS):

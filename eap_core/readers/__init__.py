@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from eap_core.base.errors import DataError
+from eap_core.base.errors import FileError
 from eap_core.base.table import Table
 from eap_core.readers.files import Reading, TableFile, check_kind
 
@@ -32,13 +32,15 @@ def read_table(path: str | Path, reading: Reading = AS_FOUND, *, name: str | Non
     try:
         table = _read(file, kind, reading)
     except OSError as error:
-        raise DataError(
-            f"{file.source} cannot be read — {error.strerror or error}",
+        raise FileError(
+            f"cannot be read — {error.strerror or error}",
+            where=file.source,
             advice="check the file",
         ) from None
     except MemoryError:
-        raise DataError(
-            f"{file.source} needs more memory than there is",
+        raise FileError(
+            "needs more memory than there is",
+            where=file.source,
             advice="split the file",
         ) from None
     unused = reading.without_meaning(kind)

@@ -29,7 +29,7 @@ from eap_core.base.archive import (
     place_members,
     read_directory,
 )
-from eap_core.base.errors import DataError, list_names, quote
+from eap_core.base.errors import DataError, FileError, list_names, quote
 from eap_core.base.table import Floats, Table
 from eap_core.readers.columns import (
     check_names,
@@ -69,8 +69,9 @@ def read_parquet(file: TableFile, reading: Reading) -> Table:
     except DataError:
         raise
     except _DAMAGED_PARQUET:
-        raise DataError(
-            f"{remarks.source} is a damaged or incomplete Parquet file",
+        raise FileError(
+            "is a damaged or incomplete Parquet file",
+            where=remarks.source,
             advice="export it again",
         ) from None
     return table_from(RawColumns(file.stem, columns, row_places, remarks), reading, convert_typed)
@@ -94,12 +95,13 @@ def _stored_columns(path: Path, reading: Reading, remarks: ReadNotes) -> dict[st
 
 def _check_size(footer: pq.FileMetaData, width: int, remarks: ReadNotes) -> None:
     if not footer.num_rows:
-        raise DataError(
-            f"{remarks.source} has no rows",
+        raise FileError(
+            "has no rows",
+            where=remarks.source,
             advice="export it again with its rows",
         )
     if too_much := explain_excess(footer.num_rows, width):
-        raise DataError(f"{remarks.source} has {too_much}", advice="split the file")
+        raise FileError(f"has {too_much}", where=remarks.source, advice="split the file")
 
 
 def _is_accepted(field: pa.Field, reading: Reading) -> bool:
@@ -312,8 +314,9 @@ def _directory(file: IO[bytes], source: str) -> ZipDirectory:
     try:
         return read_directory(file, MAX_DIRECTORY)
     except LongDirectoryError:
-        raise DataError(
-            f"{source} holds too many files; limit is {MAX_MEMBERS:,}",
+        raise FileError(
+            f"holds too many files; limit is {MAX_MEMBERS:,}",
+            where=source,
             advice="split it",
         ) from None
 
@@ -321,12 +324,13 @@ def _directory(file: IO[bytes], source: str) -> ZipDirectory:
 def _check_members(members: Sequence[ZipInfo], size: int, remarks: ReadNotes) -> None:
     source = remarks.source
     if len(members) > MAX_MEMBERS:
-        raise DataError(
-            f"{source} holds {len(members):,} files; limit is {MAX_MEMBERS:,}",
+        raise FileError(
+            f"holds {len(members):,} files; limit is {MAX_MEMBERS:,}",
+            where=source,
             advice="split it",
         )
     if len({member.filename for member in members}) < len(members):
-        raise DataError(f"{source} holds two arrays of one name", advice="save it again")
+        raise FileError("holds two arrays of one name", where=source, advice="save it again")
     for member in members:
         _check_member(member, size, source)
     others = [member.filename for member in members if not member.filename.endswith(".npy")]
@@ -383,8 +387,9 @@ def read_numpy(file: TableFile, reading: Reading) -> Table:
     except DataError:
         raise
     except _DAMAGED_NUMPY:
-        raise DataError(
-            f"{remarks.source} is a damaged or incomplete NumPy file",
+        raise FileError(
+            "is a damaged or incomplete NumPy file",
+            where=remarks.source,
             advice="save it again",
         ) from None
     return table_from(RawColumns(file.stem, columns, row_places, remarks), reading, convert_typed)
@@ -431,9 +436,9 @@ def _choose(headers: dict[str, ArrayHeader], asked: str | None, source: str) -> 
     """The array that was asked for, is called X, or is the only one that can be the table."""
     seen = ", ".join(f"{quote(h.name)} ({h.size})" for h in list(headers.values())[:5])
     if not headers:
-        raise DataError(f"{source} holds no arrays", advice=_WANTED)
+        raise FileError("holds no arrays", where=source, advice=_WANTED)
     if asked is not None and len(headers) > 1 and asked not in headers:
-        raise DataError(f"{source} has no array {quote(asked)}", advice=f"it has {seen}")
+        raise FileError(f"has no array {quote(asked)}", where=source, advice=f"it has {seen}")
     name = asked if asked in headers else _TABLE
     if name in headers:
         return headers[name]
@@ -441,8 +446,9 @@ def _choose(headers: dict[str, ArrayHeader], asked: str | None, source: str) -> 
         return next(iter(headers.values()))
     tables = [header for header in headers.values() if len(header.shape) == 2]
     if len(tables) != 1:
-        raise DataError(
-            f"{source} holds several arrays and none called 'X' — {seen}",
+        raise FileError(
+            f"holds several arrays and none called 'X' — {seen}",
+            where=source,
             advice="say which",
         )
     return tables[0]

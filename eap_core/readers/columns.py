@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eap_core.base.errors import DataError, list_names, quote
+from eap_core.base.errors import DataError, FileError, list_names, quote
 from eap_core.base.table import MISSING_ADVICE, Floats, Labels, Table, count_columns, metadata_key
 from eap_core.readers.files import (
     MAX_COLUMNS,
@@ -149,8 +149,9 @@ def find_label(
     codes = {name: _codes(contents, name) for name in named}
     fitting = [name for name in named if (codes[name] != _NEITHER).all()]
     if len(fitting) > 1:
-        raise DataError(
-            f"{contents.source} has more than one possible label column — {list_names(fitting)}",
+        raise FileError(
+            f"has more than one possible label column — {list_names(fitting)}",
+            where=contents.source,
             advice="say which one is the label or exclude the others",
         )
     if not named:
@@ -341,25 +342,27 @@ def table_from(contents: RawColumns, reading: Reading, convert: Convert) -> Tabl
 
 def _check_size(contents: RawColumns) -> None:
     if not contents.rows:
-        raise DataError(
-            f"{contents.source} has no rows",
+        raise FileError(
+            "has no rows",
+            where=contents.source,
             advice="export it again with its rows",
         )
     if too_much := explain_excess(contents.rows, len(contents.columns)):
-        raise DataError(f"{contents.source} has {too_much}", advice="split the file")
+        raise FileError(f"has {too_much}", where=contents.source, advice="split the file")
 
 
 def _nothing_to_score(contents: RawColumns, roles: ColumnRoles) -> DataError:
     if roles.candidates:
-        return DataError(
-            f"{contents.source} has no column of numbers to score — it has "
-            f"{list_names(list(contents.columns))}",
+        return FileError(
+            f"has no column of numbers to score — it has {list_names(list(contents.columns))}",
+            where=contents.source,
             advice="separate columns by ',', ';', '|' or a tab, or say which columns of text are "
             "categorical",
         )
-    return DataError(
-        f"{contents.source} has no column left to score — {list_names(list(contents.columns))} is "
+    return FileError(
+        f"has no column left to score — {list_names(list(contents.columns))} is "
         "label, id, metadata or excluded",
+        where=contents.source,
         advice="leave at least one column as a feature",
     )
 
@@ -392,8 +395,9 @@ def check_names(names: Sequence[str], remarks: ReadNotes) -> None:
     """Refuse too many, too long, empty and repeated names; point at invisible characters."""
     source = remarks.source
     if len(names) > MAX_COLUMNS:
-        raise DataError(
-            f"{source} has {len(names):,} columns; limit is {MAX_COLUMNS:,} columns",
+        raise FileError(
+            f"has {len(names):,} columns; limit is {MAX_COLUMNS:,} columns",
+            where=source,
             advice="keep only the columns that are needed",
         )
     _check_each(names, source)
@@ -482,8 +486,9 @@ def check_text(name: str, column: pa.ChunkedArray, remarks: ReadNotes) -> None:
     text = text_of(column)
     row = first_true(pc.match_substring(text, "\x00"))
     if row is not None:
-        raise DataError(
-            f"{remarks.source} holds a NUL character — row {row + 1:,}, column {quote(name)}",
+        raise FileError(
+            f"holds a NUL character — row {row + 1:,}, column {quote(name)}",
+            where=remarks.source,
             advice="remove it",
         )
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from eap_core.base.errors import DataError, list_names, quote
+from eap_core.base.errors import DataError, FileError, list_names, quote
 from eap_core.base.files import restore_text
 from eap_core.base.table import Table
 from eap_core.readers.columns import check_names, table_from
@@ -189,8 +189,9 @@ def _explain_ragged(first: Record, more: Iterator[Record], layout: CsvLayout) ->
         for line, count in odd[:_RAGGED_SHOWN]
     )
     more_text = f" and {len(odd) - _RAGGED_SHOWN:,} more" if len(odd) > _RAGGED_SHOWN else ""
-    return DataError(
-        f"{layout.source} has lines that do not fit its header — {where}{more_text}",
+    return FileError(
+        f"has lines that do not fit its header — {where}{more_text}",
+        where=layout.source,
         advice="give every line one value per column and remove comments and totals",
     )
 
@@ -268,8 +269,9 @@ def _sample(
 def _first_record(data: bytes, delimiter: str, source: str, encoding: str) -> tuple[str, ...]:
     first = tuple(next(_read_filled(lines_of(data, encoding), delimiter, source), ()))
     if not first:
-        raise DataError(
-            f"{source} contains no data, only blank lines",
+        raise FileError(
+            "contains no data, only blank lines",
+            where=source,
             advice="export it again",
         )
     return first
@@ -304,8 +306,9 @@ def to_utf8(data: bytes, remarks: ReadNotes, stated: str | None = None) -> bytes
         data = _decode_utf8_or_cp1252(data, remarks)
     if b"\x00" in data:
         where = _whereabouts(data, data.index(b"\x00"), remarks.source)
-        raise DataError(
-            f"{remarks.source} holds a NUL byte — {where}",
+        raise FileError(
+            f"holds a NUL byte — {where}",
+            where=remarks.source,
             advice="save it as UTF-8 text",
         )
     return data
@@ -314,9 +317,9 @@ def to_utf8(data: bytes, remarks: ReadNotes, stated: str | None = None) -> bytes
 def _decode_as_stated(data: bytes, codec: str, remarks: ReadNotes) -> bytes:
     marked = marked_encoding(data)
     if marked is not None and not codec.startswith(marked):
-        raise DataError(
-            f"{remarks.source} starts with the mark of {marked.upper()}, which is not the stated "
-            f"{codec}",
+        raise FileError(
+            f"starts with the mark of {marked.upper()}, which is not the stated {codec}",
+            where=remarks.source,
             advice=f"state {marked}, or leave the encoding open",
         )
     try:
@@ -325,9 +328,9 @@ def _decode_as_stated(data: bytes, codec: str, remarks: ReadNotes) -> bytes:
         if codec.startswith("utf-8"):
             raise _explain_broken(data, error.start, remarks.source) from None
         line = data[: error.start].decode(codec, "replace").count("\n") + 1
-        raise DataError(
-            f"{remarks.source} is not written in the stated {codec}: {quote(str(error.reason))} — "
-            f"line {line:,}",
+        raise FileError(
+            f"is not written in the stated {codec}: {quote(str(error.reason))} — line {line:,}",
+            where=remarks.source,
             advice="state another encoding, or leave it open",
         ) from None
     if not codec.startswith("utf") and not data.isascii() and _is_utf8(data):
@@ -350,8 +353,9 @@ def _decode_utf16(data: bytes, remarks: ReadNotes) -> bytes:
         text = data.decode("utf-16")
     except UnicodeDecodeError as error:
         line = data[: error.start // 2 * 2].decode("utf-16", "replace").count("\n") + 1
-        raise DataError(
-            f"{remarks.source} is broken UTF-16 — line {line:,}",
+        raise FileError(
+            f"is broken UTF-16 — line {line:,}",
+            where=remarks.source,
             advice="save it as UTF-8 text",
         ) from None
     remarks.note("read as UTF-16")
@@ -374,8 +378,9 @@ def _decode_utf8_or_cp1252(data: bytes, remarks: ReadNotes) -> bytes:
 def _explain_broken(data: bytes, offset: int, source: str) -> DataError:
     where = _whereabouts(data, offset, source)
     value = repr(data[offset : offset + 4])[2:-1]
-    return DataError(
-        f"{source} holds bytes that are no text, {quote(value)} — {where}",
+    return FileError(
+        f"holds bytes that are no text, {quote(value)} — {where}",
+        where=source,
         advice="save it as UTF-8 text",
     )
 
@@ -414,8 +419,9 @@ def split(data: bytes, layout: CsvLayout, remarks: ReadNotes) -> list[pa.Chunked
     if columns is None:
         columns = split_exact(data, layout, remarks)
     if not len(columns[0]):
-        raise DataError(
-            f"{layout.source} has a header but no rows",
+        raise FileError(
+            "has a header but no rows",
+            where=layout.source,
             advice="export it again with its rows",
         )
     return columns
@@ -470,8 +476,9 @@ def _limit_records(found: Iterator[Record], layout: CsvLayout) -> Iterator[Recor
     width = len(layout.header)
     for count, record in enumerate(found, 1):
         if count % _LOOK_EVERY == 0 and (too_much := explain_excess(count, width)):
-            raise DataError(
-                f"{layout.source} has at least {too_much}",
+            raise FileError(
+                f"has at least {too_much}",
+                where=layout.source,
                 advice="split the file",
             )
         yield record
@@ -579,8 +586,9 @@ def _check_header(layout: CsvLayout, remarks: ReadNotes) -> None:
     counted = [str(j) for j in range(len(layout.header))]
     if numbers == len(layout.header):
         if len(counted) < _COUNTED_NAMES or list(layout.header) != counted:
-            raise DataError(
-                f"{layout.source} starts with numbers, {list_names(list(layout.header), 3)}",
+            raise FileError(
+                f"starts with numbers, {list_names(list(layout.header), 3)}",
+                where=layout.source,
                 advice="a header is needed: put the names of the columns on the first line, or "
                 "state that there is none",
             )

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal, get_args
 
-from eap_core.base.errors import DataError, SettingsError, list_names, quote
+from eap_core.base.archive import STARTS
+from eap_core.base.errors import DataError, FileError, SettingsError, list_names, quote
 from eap_core.base.files import neutralise, restore_text
 from eap_core.base.table import Floats, Missing
 
@@ -86,9 +87,10 @@ _KINDS = {
     ".npy": "NumPy array",
 }
 _ACCEPTED_KINDS = "use .csv, .tsv, .txt, .parquet, .npz or .npy"
+PNG, JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"  # with which such files begin
 _SIGNATURES = (
-    (b"\x89PNG\r\n\x1a\n", "PNG image"),
-    (b"\xff\xd8\xff", "JPEG image"),
+    (PNG, "PNG image"),
+    (JPEG, "JPEG image"),
     (b"GIF8", "GIF image"),
     (b"%PDF-", "PDF document"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "Excel workbook"),
@@ -125,12 +127,13 @@ def check_kind(file: TableFile) -> str:
             advice=advice,
         )
     if not size:
-        raise DataError(f"{source} is empty (0 bytes)", advice="export it again")
+        raise FileError("is empty (0 bytes)", where=source, advice="export it again")
     expected = _KINDS[suffix]
     if (kind or "text") != expected:
         found = f"looks like {_article(kind)}" if kind else f"is not {_article(expected)}"
-        raise DataError(
-            f"{source} {found}",
+        raise FileError(
+            found,
+            where=source,
             advice=_ADVICE.get(kind or "", _ACCEPTED_KINDS),
         )
     return suffix
@@ -141,7 +144,7 @@ def guess_kind(head: bytes, tail: bytes) -> str | None:
     for signature, kind in _SIGNATURES:
         if head.startswith(signature):
             return kind
-    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+    if head.startswith(STARTS):
         # Of three bytes alone, as in "xl/", packed numbers hold every combination.
         return "Excel workbook" if _WORKBOOK in head + tail else "ZIP archive"
     # MZ is also what a spectrometer calls its first column, so the NUL of a program decides.
@@ -160,16 +163,18 @@ def _size(path: Path, source: str) -> int:
     try:
         found = path.stat()
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise DataError(
-            f"{source} cannot be opened — {_reason(error)}",
+        raise FileError(
+            f"cannot be opened — {_reason(error)}",
+            where=source,
             advice="check its name",
         ) from None
     if not stat.S_ISREG(found.st_mode):
         kind = "a folder" if stat.S_ISDIR(found.st_mode) else "no regular file"
-        raise DataError(f"{source} is {kind}", advice=f"name a file: {_ACCEPTED_KINDS}")
+        raise FileError(f"is {kind}", where=source, advice=f"name a file: {_ACCEPTED_KINDS}")
     if found.st_size > MAX_BYTES:
-        raise DataError(
-            f"{source} has {found.st_size:,} bytes; limit is {MAX_BYTES:,}",
+        raise FileError(
+            f"has {found.st_size:,} bytes; limit is {MAX_BYTES:,}",
+            where=source,
             advice="split it or keep only the columns that are needed",
         )
     return found.st_size
@@ -182,8 +187,9 @@ def _ends(path: Path, source: str, size: int) -> tuple[bytes, bytes]:
             file.seek(max(0, size - _TAIL))
             return head, file.read(_TAIL)
     except OSError as error:
-        raise DataError(
-            f"{source} cannot be read — {_reason(error)}",
+        raise FileError(
+            f"cannot be read — {_reason(error)}",
+            where=source,
             advice="check its permissions",
         ) from None
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eap_core.base.errors import DataError, quote
+from eap_core.base.errors import DataError, FileError, quote
 from eap_core.base.table import MISSING_WORDS, Bools, Floats
 from eap_core.readers.files import Features, RawColumns
 
@@ -255,8 +255,9 @@ def _mixture(contents: RawColumns, comma: tuple[str, int], point: tuple[str, int
         f"{quote(cell)} ({place}, column {quote(name)})"
         for (name, _, cell), place in zip(cases, places, strict=True)
     )
-    return DataError(
-        f"{contents.source} uses two decimal marks — {seen}",
+    return FileError(
+        f"uses two decimal marks — {seen}",
+        where=contents.source,
         advice="write all numbers with the same mark",
     )
 

@@ -6,12 +6,12 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from types import MappingProxyType
-from typing import IO, Any, get_args
+from types import MappingProxyType, UnionType
+from typing import IO, Any, Literal, get_args, get_origin, get_type_hints
 from zipfile import BadZipFile, ZipInfo
 
 from sqlalchemy import Connection, select
@@ -227,26 +227,33 @@ def _explain_damage(why: str) -> DataError:
 
 Fields = Mapping[str, Any]
 Shape = Mapping[str, type | tuple[type, ...]]
-_NUMBER, _ABSENT = (int, float), ()
+_ABSENT = ()
 _TAKEN: Shape = {"counts": dict, "skipped": list, "notes": list, "warnings": list}
 _TABLE: Shape = {
     **{"reading": dict, "source": str, "columns": list, "texts": list, "categorical": list},
     **{"missing": str, "digest": str},
 }
-_PLAN: Shape = {
-    **{"evaluators": list, "settings": dict, "prior": (*_NUMBER, type(None))},
-    **{"assumed_rate": (*_NUMBER, type(None)), "seed": int, "features": str},
-    **{"notes": list, "warnings": list},
-}
-_OF_CLIP: Shape = {"clip_model": str, "weights": (str, type(None)), "int8": bool}
-_FINDING: Shape = {"code": str, "severity": str, "what": str, "todo": str, "where": list}
-_SEVERITIES = ("stop", "warning", "note")
-_FACTS: Shape = {
-    **{"width": int, "height": int, "mode": str, "format": str, "grey": bool},
-    **{"brightness": _NUMBER, "contrast": _NUMBER, "pixels": str},
-    **{"notes": list},
-}
+_BESIDE_PLAN: Shape = {"notes": list, "warnings": list}
+_OF_CLIP = ("clip_model", "weights", "int8")  # of a plan; an older program said nothing of it
 _ONCE_IN_FACTS: Shape = {"perceptual": str}  # an earlier version hashed how images look
+
+
+@cache
+def _shape_of(kind: type) -> Shape:
+    """The fields of a dataclass with the types that JSON has for them."""
+    hints = get_type_hints(kind)
+    return {each.name: _types_of(hints[each.name]) for each in fields(kind)}
+
+
+def _types_of(hint: Any) -> tuple[type, ...]:
+    if get_origin(hint) is UnionType:
+        return tuple(one for part in get_args(hint) for one in _types_of(part))
+    if get_origin(hint) is Literal:
+        return tuple({type(value) for value in get_args(hint)})
+    if is_dataclass(hint):
+        return (dict,)
+    kind: type = get_origin(hint) or hint
+    return {float: (int, float), tuple: (list,)}.get(kind, (kind,))
 
 
 def upload_lacks(row: Fields) -> str | None:
@@ -263,6 +270,8 @@ def upload_lacks(row: Fields) -> str | None:
 
 def item_lacks(row: Fields, kind: str) -> str | None:
     """``kind`` is that of the upload."""
+    from eap_core.images.decode import ImageFacts  # slow to import
+
     if not isinstance(row["metadata"], dict):
         return "items.metadata"
     if kind != "images":
@@ -270,16 +279,23 @@ def item_lacks(row: Fields, kind: str) -> str | None:
     if row["sha256"] is None:
         return "items.sha256"
     facts = row["facts"]
-    shape = {**_FACTS, **{key: kind for key, kind in _ONCE_IN_FACTS.items() if key in facts}}
+    shape = {
+        **_shape_of(ImageFacts),
+        **{key: kind for key, kind in _ONCE_IN_FACTS.items() if key in facts},
+    }
     wrong = _lacking(facts, shape, alone=True)
     return wrong and f"items.facts.{wrong}"
 
 
 def run_lacks(row: Fields) -> str | None:
-    from eap_core.scoring.settings import Settings  # slow to import
+    from eap_core.analysis import Plan  # slow to import
 
-    wrong = _lacking(row["settings"], _PLAN) or _misfit(row["settings"])
-    if wrong is None and not _makes(Settings, row["settings"]["settings"]):
+    found = row["settings"]
+    shape = {**_shape_of(Plan), **_BESIDE_PLAN}
+    if isinstance(found, dict):
+        shape = {key: kind for key, kind in shape.items() if key in found or key not in _OF_CLIP}
+    wrong = _lacking(found, shape) or _misfit(found)
+    if wrong is None and not _makes(Plan.from_record, {"record": found}):
         wrong = "settings"
     if wrong is not None:
         return f"runs.settings.{wrong}"
@@ -309,10 +325,9 @@ def _lacking(found: object, shape: Shape, *, alone: bool = False) -> str | None:
 
 
 def _misfit(found: Fields) -> str | None:
-    """What is wrong of what is said of CLIP; an older program said nothing of it."""
-    wrong = _lacking(found, {key: kind for key, kind in _OF_CLIP.items() if key in found})
+    """The name of a model or of its weights that nobody could have given."""
     texts = ((key, found.get(key) or "") for key in ("clip_model", "weights"))
-    return wrong or next((key for key, text in texts if escape_controls(text) != text), None)
+    return next((key for key, text in texts if escape_controls(text) != text), None)
 
 
 def _pair(value: object) -> bool:
@@ -320,14 +335,17 @@ def _pair(value: object) -> bool:
 
 
 def _finding(record: object) -> bool:
-    if not isinstance(record, dict) or _lacking(record, _FINDING, alone=True) is not None:
+    from eap_core.health import Finding, Severity  # slow to import
+
+    if not isinstance(record, dict) or _lacking(record, _shape_of(Finding), alone=True) is not None:
         return False
-    return record["severity"] in _SEVERITIES and all(isinstance(w, str) for w in record["where"])
+    found = Finding.from_record(record)
+    return found.severity in get_args(Severity) and all(isinstance(w, str) for w in found.where)
 
 
-def _makes(kind: Callable[..., object], fields: Mapping[str, Any]) -> bool:
+def _makes(kind: Callable[..., object], given: Mapping[str, Any]) -> bool:
     try:
-        kind(**fields)
+        kind(**given)
     except (TypeError, ValueError):
         return False
     return True

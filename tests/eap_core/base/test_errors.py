@@ -20,7 +20,7 @@ from eap_core.base.errors import (
     error_from_text,
     error_text,
 )
-from eap_core.features.clip_model import NoWeightsError
+from eap_core.features.clip_hub import NoWeightsError
 
 KINDS = (EapError, DataError, FileError, UnavailableError, SettingsError, NoWeightsError)
 
@@ -97,8 +97,11 @@ def test_an_error_without_a_code_keeps_its_advice() -> None:
     assert choose_advice(EapError("no", advice="yes"), {"torn": "burn it"}).advice == "yes"
 
 
-def test_the_fields_survive_as_text() -> None:
-    assert error_from_text(error_text(full())).record == full().record
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_fields_and_the_sentence_survive_as_text(kind: type[EapError]) -> None:
+    again = error_from_text(error_text(full(kind)))
+    assert again.record == full(kind).record
+    assert str(again) == str(full(kind))
 
 
 @pytest.mark.parametrize("text", ["the disk is full — free some", "", "3", '["a"]', '{"what": 3}'])

@@ -16,7 +16,7 @@ from eap_core.base.prepare import problem_from_tables
 from eap_core.cli import start_app
 from eap_core.features import network
 from eap_core.features.base import single_threaded_workers
-from eap_core.features.clip_model import ModelSpec, recipe_of
+from eap_core.features.clip_hub import ModelSpec, recipe_of
 from eap_core.project.demos import demo_tables
 from eap_core.store.store import postgresql_engine
 from eap_core.study.run import on_cluster

@@ -16,7 +16,8 @@ from eap_core.base.files import FeatureCache
 from eap_core.base.progress import Cancelled
 from eap_core.cli.output import error_words
 from eap_core.features.clip import Clip
-from eap_core.features.clip_model import ModelSpec, load
+from eap_core.features.clip_hub import ModelSpec
+from eap_core.features.clip_model import load
 from tests.eap_core.features import tiny_clip
 from tests.eap_core.features.pictures import Shelf, first, texture
 

@@ -24,7 +24,8 @@ _CONTENTS = b"no weights, but bytes" * 1000
 _LOAD = """
 import json, time
 from eap_core.cli.output import error_words
-from eap_core.features.clip_model import ModelSpec, NoWeightsError, locate_weights
+from eap_core.features.clip_hub import ModelSpec, NoWeightsError
+from eap_core.features.clip_model import locate_weights
 started, told, found = time.monotonic(), [], {}
 try:
     place = locate_weights(ModelSpec(), lambda _, step: told.append(step))

@@ -16,7 +16,8 @@ from PIL import Image
 
 from eap_core.base.errors import DataError, EapError, SettingsError
 from eap_core.cli.output import error_words
-from eap_core.features.clip_model import ModelSpec, NoWeightsError, load, locate_weights
+from eap_core.features.clip_hub import ModelSpec, NoWeightsError
+from eap_core.features.clip_model import load, locate_weights
 from tests.eap_core.features import tiny_clip
 
 

@@ -11,7 +11,8 @@ from eap_core.base.errors import SettingsError
 from eap_core.base.files import FeatureCache
 from eap_core.base.progress import silent
 from eap_core.features.clip import Clip, InEightBits, image_vectors, same_order, try_int8
-from eap_core.features.clip_model import ModelSpec, load, locate_weights
+from eap_core.features.clip_hub import ModelSpec
+from eap_core.features.clip_model import load, locate_weights
 from tests.eap_core.features import tiny_clip
 from tests.eap_core.features.pictures import Shelf, first
 

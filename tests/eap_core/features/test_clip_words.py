@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from eap_core.base.errors import DataError
-from eap_core.features.clip_hub import weights_command, words_command
-from eap_core.features.clip_model import ModelSpec, NoWeightsError, load, locate_weights
+from eap_core.features.clip_hub import ModelSpec, NoWeightsError, weights_command, words_command
+from eap_core.features.clip_model import load, locate_weights
 from tests.eap_core.features import tiny_clip
 from tests.eap_core.features.hub_server import hub
 
@@ -152,7 +152,8 @@ def test_a_reader_without_a_word_is_told_of(carried: Carried, tmp_path: Path, ki
 _READ = """
 import json, sys, time
 from pathlib import Path
-from eap_core.features.clip_model import ModelSpec, import_torchvision, load
+from eap_core.features.clip_hub import ModelSpec, import_torchvision
+from eap_core.features.clip_model import load
 import_torchvision()
 import open_clip
 open_clip.add_model_config(Path(sys.argv[1]))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 _REPOSITORY = Path(__file__).parents[3]
 _IMPORT = """
-from eap_core.features.clip_model import import_torchvision
+from eap_core.features.clip_hub import import_torchvision
 import_torchvision()
 """
 
@@ -54,8 +54,8 @@ for name in ("nms", "qnms"):
     own.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
 """
         + _IMPORT
-        + "from eap_core.features import clip_model\n"
-        + "print(clip_model._kept_declarations, 'torchvision' in sys.modules)"
+        + "from eap_core.features import clip_hub\n"
+        + "print(clip_hub._kept_declarations, 'torchvision' in sys.modules)"
     )
     assert found.stdout.strip() == "[] True", found.stderr
 

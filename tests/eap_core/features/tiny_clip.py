@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from eap_core.features.clip_model import ModelSpec, build_model, import_torchvision, recipe_of
+from eap_core.features.clip_hub import ModelSpec, import_torchvision, recipe_of
+from eap_core.features.clip_model import build_model
 
 NAME = "tiny-clip"
 SHAPE: Mapping[str, Any] = {

@@ -20,7 +20,7 @@ from eap_core.cli import app
 from eap_core.cli.output import error_words
 from eap_core.export.bundle import make_bundle
 from eap_core.export.request import ExportRequest
-from eap_core.features.clip_model import NoWeightsError
+from eap_core.features.clip_hub import NoWeightsError
 from eap_core.project import InputFile
 from eap_core.project.intake import take
 from eap_core.project.problem import prepare_problem

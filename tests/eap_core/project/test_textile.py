@@ -21,7 +21,7 @@ from eap_core.analysis import Plan
 from eap_core.base.errors import EapError
 from eap_core.base.progress import Cancelled
 from eap_core.cli import app
-from eap_core.features.clip_model import ModelSpec
+from eap_core.features.clip_hub import ModelSpec
 from eap_core.project import InputFile, Target
 from eap_core.project.intake import take
 from eap_core.project.problem import state_of

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 # Read when numpy and torch are loaded, so before them. Workers of pytest share the cores already:
-# where each has threads on all of them, threads wait for each other and everything takes twice as
-# long. Processes that tests start inherit it.
+# where each has threads on all of them, threads wait for each other. Processes that tests start
+# inherit it.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

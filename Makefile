@@ -10,7 +10,7 @@ run: .venv/.installed
 test: .venv/.developed browser
 	$(BIN)/python -m pytest
 
-# Numbers, readers and words: no browser, no store, no study.
+# Numbers and words, within two minutes: no browser, no store, no study, no files.
 quick: .venv/.developed
 	$(BIN)/python -m pytest tests/eap_core/base tests/eap_core/scoring tests/eap_core/analysis \
 		tests/eap_core/review tests/eap_core/health tests/ui tests/test_layers.py

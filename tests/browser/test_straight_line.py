@@ -44,16 +44,17 @@ def fill_and_score(page: Page, running: AppServer, folder: Path) -> None:
 
 
 def review_twenty(page: Page) -> dict[str, str]:
-    """Twenty keys at thirty milliseconds and a reload; what was meant for which candidate."""
+    """Twenty keys, each once its candidate is shown, and a reload; what was meant for which."""
     place, name = page.locator(".stage .place"), page.locator(".stage aside h3")
-    expect(place).to_have_text(f"1 of {CANDIDATES}")
     wanted = {}
     for i in range(20):
         verdict = "reject" if i % 4 == 3 else "accept"
+        expect(place).to_have_text(f"{i + 1} of {CANDIDATES}")
+        expect(name).not_to_have_text("")
         wanted[name.inner_text()] = verdict
         page.keyboard.press("x" if verdict == "reject" else "a")
-        page.wait_for_timeout(30)
     expect(page.locator(".stage .saved")).to_contain_text("Saved")
+    at_rest(page)  # the address, by which a reload finds the place, follows the decision
     here = name.inner_text()
     page.reload()
     expect(place).to_have_text(f"21 of {CANDIDATES}")

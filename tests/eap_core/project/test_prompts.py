@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
@@ -34,13 +36,33 @@ from eap_core.store import cleanup, projects
 from eap_core.store.cleanup import empty_bin
 from eap_core.store.items import items_of, remove_upload, uploads_of
 from eap_core.store.projects import Project
-from eap_core.store.store import Store
+from eap_core.store.store import Store, open_store
 from tests.eap_core.project.prompt_pictures import PLAN, look, scored_project
 
 
+@pytest.fixture(scope="module")
+def scored_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with a scored project, made once: each test gets a copy."""
+    folder = tmp_path_factory.mktemp("scored")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.delenv("EAP_STORE", raising=False)
+        opened = open_store(folder / "home")
+    scored_project(opened, folder)
+    opened.close()
+    return folder / "home"
+
+
 @pytest.fixture
-def project(store: Store, tmp_path: Path) -> Project:
-    return scored_project(store, tmp_path)
+def store(scored_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    monkeypatch.delenv("EAP_STORE", raising=False)
+    opened = open_store(shutil.copytree(scored_home, tmp_path / "home"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def project(store: Store) -> Project:
+    return projects.find(store, "weaves")
 
 
 def reported(store: Store, project: Project, *accepted: str) -> PromptReport:

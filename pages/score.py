@@ -6,6 +6,7 @@ import streamlit as st
 from eap_core.analysis import Plan
 from eap_core.base.files import csv_text
 from eap_core.health import Finding
+from eap_core.project.results import PARTS
 from eap_core.project.run import lacking_of
 from eap_core.store.projects import Kind, Project
 from ui import cached, charts, clip_form, files, frame, health, runs, score_form, session, text, why
@@ -57,6 +58,7 @@ def results(found: ScoredProject, busy: bool) -> None:
     if table.empty:
         st.info("None of the scored candidates is in the project any more.")
         return
+    score_form.choose_score(found)
     with st.container(horizontal=True):
         for category, words in charts.WORDS.items():
             count = int((table["category"] == category).sum())
@@ -116,13 +118,13 @@ def candidates(table: pd.DataFrame, kind: Kind) -> str | None:
     """All candidates, best first; the item that is chosen."""
     st.subheader("Candidates", anchor=False)
     groups = [name for name in _GROUPS if name in table]
-    shown = table[["id", "category", "percentile", *groups, "p_y", "covered"]]
+    shown = table[["id", "category", "percentile", *groups, "looks", "support"]]
     chosen = st.dataframe(
         shown.assign(
             id=shorten(table["id"].tolist(), kind),
             category=[f"{_MARKS[name]} {charts.WORDS[name]}" for name in shown["category"]],
-            p_y=100 * shown["p_y"],
-            covered=100 * shown["covered"],
+            looks=100 * shown["looks"],
+            support=100 * shown["support"],
         ),
         hide_index=True,
         height=320,
@@ -137,14 +139,14 @@ def candidates(table: pd.DataFrame, kind: Kind) -> str | None:
             ),
             "generator": "Generator",
             "defect_type": "Defect type",
-            "p_y": st.column_config.NumberColumn("Looks anomalous", format="%.0f %%"),
-            "covered": st.column_config.NumberColumn("Within the data's reach", format="%.0f %%"),
+            "looks": st.column_config.NumberColumn("Looks anomalous", format="%.0f %%"),
+            "support": st.column_config.NumberColumn("Evidence", format="%.0f %%"),
         },
         key="score.table",
         alt="All candidates, best first",
     )
     address = files.offer_download(
-        "score", lambda: csv_text(table.drop(columns="item")), "scores.csv"
+        "score", lambda: csv_text(table.drop(columns=["item", *PARTS])), "scores.csv"
     )
     files.show_link("Download all scores (CSV)", address, "score.download")
     rows = [row for row in chosen["selection"]["rows"] if row < len(table)]

@@ -17,11 +17,19 @@ from eap_core.analysis.neighbours import Places
 from eap_core.images.decode import rgb_of
 from eap_core.project.prompts import PromptReport, PromptViews, report_prompts
 from eap_core.project.prompts import read_prompts as prompts_of
-from eap_core.project.results import CandidateFacts, read_facts, read_map, run_frame
+from eap_core.project.results import (
+    CandidateFacts,
+    add_parts,
+    chosen_evaluator,
+    read_facts,
+    read_map,
+    run_frame,
+)
 from eap_core.review.queue import evaluator_columns
 from eap_core.store import cleanup, runs
 from eap_core.store.decisions import Ledger
 from eap_core.store.items import Item, items_of
+from eap_core.store.runs import Run
 from eap_core.store.store import Store, open_store
 
 # The one store of this server, opened once and shared by every visitor.
@@ -36,17 +44,23 @@ def shared_store() -> Store:
 _LONGEST = 1_280  # larger than any pane of the review, also at twice the size
 
 
+def scores_of(run: Run, state: str) -> pd.DataFrame:
+    """The score table of a run by the score that is chosen now."""
+    columns = runs.score_names(shared_store(), run.id)
+    return scores(run.id, state, columns, chosen_evaluator(run, columns))
+
+
 @st.cache_resource(max_entries=8, show_spinner=False)
-def scores(run: str, state: str, columns: tuple[str, ...]) -> pd.DataFrame:  # noqa: ARG001
-    """The score table of a run; it gains columns while other methods finish, and removed items
-    leave it."""
-    return run_frame(shared_store(), run)
+def scores(run: str, state: str, columns: tuple[str, ...], chosen: str) -> pd.DataFrame:  # noqa: ARG001
+    """The score table of a run, with the parts of its chosen score; it gains columns while other
+    methods finish, and removed items leave it."""
+    return add_parts(run_frame(shared_store(), run), chosen)
 
 
 @st.cache_resource(max_entries=8, show_spinner="Comparing the methods")
-def comparison(run: str, state: str, columns: tuple[str, ...]) -> Comparison:
+def comparison(run: str, state: str, columns: tuple[str, ...]) -> Comparison:  # noqa: ARG001
     """How the methods of a run agree; a second's work for ten thousand candidates."""
-    table = scores(run, state, columns)
+    table = scores_of(runs.by_id(shared_store(), run), state)
     return compare_scores(
         {name: table[name].to_numpy(np.float64) for name in evaluator_columns(table)}
     )
@@ -59,7 +73,7 @@ def items(project: str, state: str) -> Mapping[str, Item]:  # noqa: ARG001
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def cards(run: str, state: str, insight: bool) -> dict[int, Any]:  # noqa: ARG001
+def cards(run: str, state: str, insight: bool, chosen: str) -> dict[int, Any]:  # noqa: ARG001
     """What the review has shown of a run's candidates so far, by row; whoever looks adds to it."""
     return {}
 
@@ -113,10 +127,14 @@ def prompt_views(project: str, state: str, mark: int) -> PromptViews | None:  # 
 
 @st.cache_resource(max_entries=4, show_spinner="Comparing the prompts")
 def prompt_report(
-    run: str, state: str, columns: tuple[str, ...], mark: int, accepted: tuple[str, ...]
+    run: str,
+    state: str,
+    columns: tuple[str, ...],  # noqa: ARG001
+    mark: int,
+    accepted: tuple[str, ...],
 ) -> PromptReport:
     """Which pair each selection chooses, the accepted candidates' among them."""
     about = runs.by_id(shared_store(), run)
     seen = prompt_views(about.project, state, mark)
     assert seen is not None  # whoever asks has looked
-    return report_prompts(seen, scores(run, state, columns), accepted, int(about.settings["seed"]))
+    return report_prompts(seen, scores_of(about, state), accepted, int(about.settings["seed"]))

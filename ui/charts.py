@@ -32,7 +32,7 @@ def group_bars(frame: pd.DataFrame, group: str) -> go.Figure:
     for category in CATEGORIES:
         rows = frame[frame["category"] == category]
         # Equal scores lie on one spot: stacked around their line, each is visible.
-        ties = rows.groupby([group, "eap"])["eap"]
+        ties = rows.groupby([group, "percentile"])["percentile"]
         stack = ties.cumcount() % _STACKED - (ties.transform("size").clip(upper=_STACKED) - 1) / 2
         figure.add_scatter(
             x=rows["percentile"],
@@ -112,8 +112,8 @@ def sides_chart(frame: pd.DataFrame, chosen: str) -> go.Figure:
     for category in CATEGORIES:
         rows = shown[shown["category"] == category]
         figure.add_scatter(
-            x=100 * rows["p_y"],
-            y=100 * rows["weight"],
+            x=100 * rows["looks"],
+            y=100 * rows["support"],
             mode="markers",
             name=WORDS[category],
             customdata=[html.escape(name) for name in rows["id"]],
@@ -123,8 +123,8 @@ def sides_chart(frame: pd.DataFrame, chosen: str) -> go.Figure:
         )
     own = frame[frame["item"] == chosen]
     figure.add_scatter(
-        x=100 * own["p_y"],
-        y=100 * own["weight"],
+        x=100 * own["looks"],
+        y=100 * own["support"],
         mode="markers",
         name="this one",
         marker={"symbol": "circle-open", "size": 20, "color": "#CC79A7", "line": {"width": 3}},
@@ -147,7 +147,7 @@ def _equal_scores(figure: go.Figure, frame: pd.DataFrame) -> None:
     prior = float(frame["prior"].iloc[0])
     x = np.linspace(0.005, 1.0, 200)
     for share, words in ((0.25, "lowest quarter"), (0.5, "middle"), (0.75, "best quarter")):
-        score = float(frame["eap"].quantile(share))
+        score = float(frame["posterior"].quantile(share))
         # The evidence must move the score from the prior to there: beyond it, on the same side.
         reaches = x >= score if score > prior else x <= score
         if abs(score - prior) > 1e-9 and reaches.any():

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from eap_core.analysis.explain import in_words
 from eap_core.base.errors import EapError
 from eap_core.project.results import CandidateFacts
 from eap_core.project.review import Answer, receive_decisions
@@ -25,6 +24,7 @@ from ui import files, frame, session
 from ui.charts import WORDS
 from ui.scored_project import ScoredProject
 from ui.text import error_words
+from ui.why import why_in_words
 
 # One candidate as the review stage shows it: its picture or features, what is near, and why.
 
@@ -116,21 +116,21 @@ class Cards:
         ]
 
     def _why(self, facts: pd.Series, place: int | None) -> dict[str, Any]:
-        p, weight, prior = (float(facts[name]) for name in ("p_y", "weight", "prior"))
-        rank, of = int(facts["rank"]), self.of
+        p, weight, prior = (float(facts[name]) for name in ("looks", "support", "prior"))
         category = str(facts["category"])
         return {
             "category": category,
             "icon": _ICONS[category],
             "words": WORDS[category],
             "percentile": float(facts["percentile"]),
-            "sentence": in_words(category, p, weight, rank, of) + self._beside(category, place),
+            "sentence": why_in_words(self.subject, facts, self.insight)
+            + self._beside(category, place),
             "p": p,
             "weight": weight,
-            "score": float(facts["eap"]),
+            "score": float(facts["posterior"]),
             "evidence": weight * p,
             "belief": (1 - weight) * prior,
-            "best": max(float(self.subject.table["eap"].iloc[0]), 1e-9),
+            "best": max(float(self.subject.table["posterior"].max()), 1e-9),
             "numbers": self._numbers(facts, place),
         }
 
@@ -143,16 +143,23 @@ class Cards:
             return ""
         return " A real anomaly is nearer to it than any normal: judge this one by eye."
 
+    def _place(self, facts: pd.Series) -> list[str]:
+        if facts["tied"]:
+            return ["tied with", f"{int(facts['tied']):,} of {self.of:,}"]
+        return ["rank", f"{int(facts['rank']):,} of {self.of:,}"]
+
     def _numbers(self, facts: pd.Series, place: int | None) -> list[list[str]]:
         rows = [
-            ["score φ", f"{facts['eap']:.4f} = w·p + (1 − w)·π"],
-            ["95 % interval", f"{facts['eap_low']:.3f} to {facts['eap_high']:.3f}"],
-            ["p (looks anomalous)", f"{facts['p_y']:.4f}"],
-            ["w (weight of evidence)", f"{facts['weight']:.4f}"],
+            ["score φ", f"{facts['posterior']:.4f} = w·p + (1 − w)·π"],
+            ["p (looks anomalous)", f"{facts['looks']:.4f}"],
+            ["w (weight of evidence)", f"{facts['support']:.4f}"],
             ["π (prior belief)", f"{facts['prior']:.4f}"],
-            ["N (rows of evidence)", compact_card(facts["observations"])],
-            ["rank", f"{int(facts['rank']):,} of {self.of:,}"],
+            ["N (rows of evidence)", compact_card(facts["rows"])],
+            self._place(facts),
         ]
+        if self.subject.chosen != "reach":  # the interval is EAP's
+            interval = f"{facts['eap_low']:.3f} to {facts['eap_high']:.3f}"
+            rows.insert(1, ["95 % interval", interval])
         found = self.insight
         if found is None or place is None:
             return rows

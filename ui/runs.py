@@ -104,7 +104,7 @@ def _compare_runs(
 
 
 def _table(store: Store, project: Project, run: str) -> pd.DataFrame:
-    return cached.scores(run, state_of(store, project.id), runs.score_names(store, run))
+    return cached.scores_of(runs.by_id(store, run), state_of(store, project.id))
 
 
 def _differences(now: pd.DataFrame, then: pd.DataFrame, kind: Kind) -> None:

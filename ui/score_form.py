@@ -8,7 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from eap_core.analysis import Plan
-from eap_core.analysis.score import evaluator_names
+from eap_core.analysis.score import column_name, evaluator_names
 from eap_core.base.errors import DataError, SettingsError
 from eap_core.base.problem import ASSUMED_RATE
 from eap_core.base.table import Role
@@ -16,6 +16,7 @@ from eap_core.evaluators import EVALUATORS, PAPER_EVALUATORS
 from eap_core.features import EMBEDDERS
 from eap_core.images.sources import configured_roots
 from eap_core.jobs import CompletionJob, ScoringJob, launch
+from eap_core.project import results
 from eap_core.project.problem import state_of
 from eap_core.store import jobs as rows
 from eap_core.store import projects, runs
@@ -25,6 +26,7 @@ from eap_core.store.runs import Run
 from eap_core.store.store import Store
 from ui import cached, frame, jobs, text
 from ui.clip_form import clip_settings, score_by_command
+from ui.scored_project import ScoredProject
 from ui.text import (
     DETECTORS,
     THOROUGHNESS,
@@ -77,6 +79,7 @@ class SettingsForm:
             clip_model=clip_model,
             weights=weights,
             int8=int8,
+            chosen=self._given.chosen,
         )
 
     def _detector(self) -> str:
@@ -202,8 +205,29 @@ class SettingsForm:
         return picked == options[1]
 
 
-USUAL = Plan(evaluators=PAPER_EVALUATORS)
+USUAL = Plan(evaluators=(*PAPER_EVALUATORS, "reach"))
 _KINDS = (ScoringJob, CompletionJob)
+
+
+def choose_score(found: ScoredProject) -> None:
+    """Which of the run's scores ranks the candidates; all screens and exports follow it."""
+    columns = set(found.table)
+    there = [name for name in EVALUATORS if column_name(name) in columns]
+    if len(there) == 1:
+        return
+    picked = st.selectbox(
+        "Ranked by",
+        there,
+        there.index(found.chosen),
+        format_func=lambda name: f"{EVALUATORS[name].title} — {EVALUATORS[name].summary}",
+        key=f"score.{found.run.id}.chosen",
+        help="Places, categories, the map, the review's order and exports follow this score. "
+        "Decisions stay as they are.",
+        width=520,
+    )
+    if picked != found.chosen:
+        results.choose_score(found.store, found.run.id, picked)
+        st.rerun()
 
 
 def scoring_job(store: Store, project: str) -> Job | None:

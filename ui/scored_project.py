@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from eap_core.project.problem import state_of
+from eap_core.project.results import chosen_evaluator
 from eap_core.store import runs
 from eap_core.store.decisions import ReviewState
 from eap_core.store.items import Item
@@ -34,6 +35,11 @@ class ScoredProject:
     def candidates(self) -> list[str]:
         """The item ids of the table's rows."""
         return list(self.table["item"])
+
+    @property
+    def chosen(self) -> str:
+        """The evaluator that ranks the candidates."""
+        return chosen_evaluator(self.run, list(map(str, self.table)))
 
     @property
     def changed(self) -> bool:
@@ -66,6 +72,6 @@ def current_project() -> ScoredProject | None:
 
 def _load_project(store: Store, project: Project, current: str) -> ScoredProject:
     state = state_of(store, project.id)
-    table = cached.scores(current, state, runs.score_names(store, current))
-    items = cached.items(project.id, state)
-    return ScoredProject(store, project, runs.by_id(store, current), state, table, items)
+    run = runs.by_id(store, current)
+    table, items = cached.scores_of(run, state), cached.items(project.id, state)
+    return ScoredProject(store, project, run, state, table, items)

@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from eap_core.analysis.explain import in_words
+from eap_core.analysis.explain import in_words, place_in_words, reach_in_words
+from eap_core.evaluators import EVALUATORS
 from eap_core.project.results import CandidateFacts
 from eap_core.scoring.posterior import INDISTINGUISHABLE, REALISTIC
+from eap_core.scoring.reach import VIEWS
 from eap_core.store.items import Item
 from eap_core.store.store import Store
 from ui import cached, charts
@@ -57,19 +59,11 @@ def show_why(found: ScoredProject, item: str) -> None:
     """The sentence, what the score is made of, and the training data behind it."""
     row = found.table[found.table["item"] == item].iloc[0]
     st.text(f"{row['id']} — {charts.WORDS[row['category']]}")
-    st.markdown(
-        in_words(
-            row["category"],
-            row["p_y"],
-            row["weight"],
-            int(row["rank"]),
-            max(len(found.table), int(found.table["rank"].max())),
-        )
-    )
+    insight = cached.insight(found.run.id)
+    st.markdown(why_in_words(found, row, insight))
     unexpected = surprise_words(row, found.table)
     if unexpected:
         st.info(unexpected, icon=":material/lightbulb:")
-    insight = cached.insight(found.run.id)
     if insight is None or item not in insight.candidates:
         st.caption("Its nearest training examples are not known yet.")
     else:
@@ -77,23 +71,38 @@ def show_why(found: ScoredProject, item: str) -> None:
     _figures(found.table, row)
 
 
+def why_in_words(found: ScoredProject, row: pd.Series, insight: CandidateFacts | None) -> str:
+    """Why a candidate has its place, by the chosen score's own parts where it has any."""
+    of = max(len(found.table), int(found.table["rank"].max()))
+    place = place_in_words(int(row["rank"]), of, int(row["tied"]))
+    if found.chosen == "reach":
+        view = list(VIEWS)[int(row["reach_limit"])]
+        training = len(insight.training) if insight else None
+        return reach_in_words(row["looks"], row["rows"], training, view, place)
+    said = in_words(row["category"], row["looks"], row["support"], place)
+    if found.chosen == "eap":
+        return said
+    return f"{said} The order is by {EVALUATORS[found.chosen].title}; the rest is EAP's."
+
+
 def surprise_words(row: pd.Series, table: pd.DataFrame) -> str | None:
     """Why the category and the rank seem to contradict one another, where they do."""
-    above = table[table["eap"] > row["eap"]]
+    above = table[table["rank"] < row["rank"]]
     if row["category"] == REALISTIC and row["percentile"] < 50:
-        usual = float(above["weight"].median())
-        if row["weight"] < usual:
+        usual = float(above["support"].median())
+        if row["support"] < usual:
             return (
                 "Realistic, and yet in the lower half: the normal data say little about its place, "
-                f"so only {row['weight']:.0%} of its score is evidence and the rest is what is "
+                f"so only {row['support']:.0%} of its score is evidence and the rest is what is "
                 f"believed of any candidate. Those above it have {usual:.0%} as a rule."
             )
+        others = float(above["looks"].median())
         return (
-            f"Realistic, and yet in the lower half: it looks anomalous with {row['p_y']:.0%} only, "
-            f"those above it with {float(above['p_y'].median()):.0%} as a rule."
+            "Realistic, and yet in the lower half: it looks anomalous with "
+            f"{row['looks']:.0%} only, those above it with {others:.0%} as a rule."
         )
     if row["category"] == INDISTINGUISHABLE and row["percentile"] >= 50:
-        passed = table[(table["eap"] < row["eap"]) & (table["category"] == REALISTIC)]
+        passed = table[(table["rank"] > row["rank"]) & (table["category"] == REALISTIC)]
         if len(passed):
             return (
                 f"It looks more normal than anomalous, and yet ranks above {len(passed):,} "
@@ -146,11 +155,11 @@ def _deviations(insight: CandidateFacts, item: str) -> None:
 
 
 def _figures(table: pd.DataFrame, row: pd.Series) -> None:
-    weight, p_y, prior = (float(row[name]) for name in ("weight", "p_y", "prior"))
+    weight, p_y, prior = (float(row[name]) for name in ("support", "looks", "prior"))
     st.plotly_chart(
-        charts.parts_chart(weight, p_y, prior, best=float(table["eap"].max())),
+        charts.parts_chart(weight, p_y, prior, best=float(table["posterior"].max())),
         config=_BARE,
-        alt=f"Score {row['eap']:.2f}: evidence {weight * p_y:.2f}, the rest is prior belief",
+        alt=f"Score {row['posterior']:.2f}: evidence {weight * p_y:.2f}, the rest is prior belief",
         key="why.bar",
     )
     with st.expander("Compared with all candidates", icon=":material/scatter_plot:"):

@@ -37,7 +37,8 @@ class Plan:
     """Evaluators beside EAP, the settings of the evidence, and how images become numbers.
 
     ``clip_model``, ``weights``, a file to read instead of the published ones, and ``int8``, to look
-    in 8 bits, are for the features "clip" only.
+    in 8 bits, are for the features "clip" only. ``chosen`` is the evaluator whose score ranks the
+    candidates; it can be changed afterwards, since no score depends on it.
     """
 
     evaluators: tuple[str, ...] = ("eap",)
@@ -49,6 +50,7 @@ class Plan:
     clip_model: str = ModelSpec().model
     weights: str | None = None
     int8: bool = False
+    chosen: str = "eap"
 
     @property
     def belief(self) -> Prior | None:

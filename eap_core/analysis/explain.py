@@ -14,6 +14,7 @@ from eap_core.scoring.distances import MEMORY_BUDGET, SquaredDistances, squared_
 from eap_core.scoring.evidence import Evidence
 from eap_core.scoring.posterior import INDISTINGUISHABLE, UNREALISTIC, Prior, categories, make_parts
 from eap_core.scoring.rarity import inside_balls
+from eap_core.scoring.reach import VIEWS
 from eap_core.scoring.settings import Settings
 
 
@@ -97,14 +98,23 @@ def explain(
             neighbour(int(problem.anomalies[np.argmin(to_anomalies)])) if problem.m else None
         ),
         sentence=in_words(
-            category, float(made_of.p_y[i]), float(made_of.weight[i]), rank, len(problem.ids)
+            category,
+            float(made_of.p_y[i]),
+            float(made_of.weight[i]),
+            place_in_words(rank, len(problem.ids), int((made_of.eap == made_of.eap[i]).sum()) - 1),
         ),
     )
 
 
-def in_words(category: str, p_y: float, weight: float, rank: int, of: int) -> str:
-    """The sentence that says why a candidate ranks where it does."""
-    place = f"It ranks {rank:,} of {of:,} candidates"
+def place_in_words(rank: int, of: int, tied: int) -> str:
+    """Its place among all; among equals a rank would say more than is known."""
+    if tied:
+        return f"It is tied with {tied:,} other{'s' if tied > 1 else ''} of {of:,} candidates"
+    return f"It ranks {rank:,} of {of:,} candidates"
+
+
+def in_words(category: str, p_y: float, weight: float, place: str) -> str:
+    """The sentences that say why a candidate has its place by EAP."""
     if category == UNREALISTIC:
         return (
             "Too far from everything the normal data support to be judged, so its score is mostly "
@@ -115,6 +125,16 @@ def in_words(category: str, p_y: float, weight: float, rank: int, of: int) -> st
         return f"{looks}: rather like the normal examples. {place}."
     strength = "well " if weight >= 0.4 else "thinly " if weight < 0.2 else ""
     return f"{looks}, in a region {strength}supported by the normal data. {place}."
+
+
+def reach_in_words(p: float, rows: float, of: int | None, view: str, place: str) -> str:
+    """The same by EAP-Reach: how far out it is, and in which way."""
+    among = f"{of:,} training rows" if of else "the training rows"
+    reach = f"about {rows:,.0f} of your {among}" if rows >= 1 else f"hardly any of your {among}"
+    return (
+        f"It looks more anomalous than {p:.0%} of the normals as a rule, and is as far out as "
+        f"{reach}; what limits it: {VIEWS[view]}. {place}."
+    )
 
 
 # What lies around each candidate: its nearest training rows and the smallest ball it is in.

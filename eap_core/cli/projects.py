@@ -404,6 +404,31 @@ def scores(
     output.write_scores(title, best)
 
 
+@app.command()
+def choose(
+    project: Named,
+    evaluator: Annotated[str, typer.Argument(help="One that the project's scores have.")],
+) -> None:
+    """Rank a project's candidates by another of its scores; decisions stay.
+
+    \b
+    python -m eap_core choose bottle reach
+    """
+    from eap_core.project.results import choose_score
+    from eap_core.store import projects
+    from eap_core.store.store import open_current_store
+
+    with open_current_store() as store:
+        found = projects.find(store, project)
+        if found.current_run is None:
+            raise SettingsError(
+                f"{quote(found.name)} has no scores yet",
+                advice="make them with run",
+            )
+        choose_score(store, found.current_run, evaluator)
+    output.say(f"{escape_controls(found.name)}: ranked by {evaluator}")
+
+
 @app.command("projects")
 def list_projects(json: Json = False) -> None:
     """List the projects with what they hold and how far their review is."""

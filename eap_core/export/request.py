@@ -6,11 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
+from eap_core.analysis.score import column_name
 from eap_core.base.errors import SettingsError, quote
 from eap_core.base.table import ROLES, Role
 from eap_core.export import FORMS, ExportForm, Format, IntoTest, Only, forms_of
 from eap_core.project.problem import state_of
-from eap_core.project.results import run_frame
+from eap_core.project.results import chosen_evaluator, run_frame
 from eap_core.review import UNTOUCHED, Decision, ItemState, choose_best, fold
 from eap_core.store import projects, runs
 from eap_core.store.decisions import read_log
@@ -107,7 +108,8 @@ class ExportSource:
 
     @property
     def scores(self) -> list[float]:
-        return [float(score) for score in self.frame["eap"]]
+        chosen = chosen_evaluator(self.run, list(map(str, self.frame)))
+        return [float(score) for score in self.frame[column_name(chosen)]]
 
     @property
     def unscored(self) -> list[str]:

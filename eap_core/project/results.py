@@ -10,7 +10,7 @@ by one.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
@@ -37,6 +37,7 @@ from eap_core.analysis.neighbours import (
     place_by_umap,
 )
 from eap_core.analysis.score import column_name
+from eap_core.base.errors import SettingsError, quote
 from eap_core.base.problem import Problem
 from eap_core.base.progress import Progress, part_of, silent
 from eap_core.base.table import Bools, Floats, Ints, Labels, free_name
@@ -47,6 +48,7 @@ from eap_core.project.intake import open_small
 from eap_core.project.problem import PreparedProblem
 from eap_core.review import ItemState
 from eap_core.review.queue import evaluator_columns
+from eap_core.scoring import percentiles, ranks
 from eap_core.scoring.posterior import category_of
 from eap_core.scoring.workbench import Workbench
 from eap_core.store import cleanup, projects, runs
@@ -276,7 +278,8 @@ EXPORTED_COLUMNS = (
 def run_frame(store: Store, run_id: str) -> pd.DataFrame:
     """One row per candidate of the run that is still in the project, best first.
 
-    It has the columns of what the run has so far: EAP with its parts, other evaluators, metadata.
+    It has the columns of what the run has so far: EAP with its parts, other evaluators, metadata;
+    rank, percentile and category are those of the chosen score.
     """
     import pandas as pd  # slow to import
 
@@ -285,11 +288,15 @@ def run_frame(store: Store, run_id: str) -> pd.DataFrame:
     known = names_of(store, run.project, "candidate")
     kept = [i for i, item in enumerate(order) if item in known]
     items = [order[i] for i in kept]
-    columns: dict[str, Any] = {
-        name: values[kept] for name, values in runs.scores_of(store, run_id).items()
-    }
+    scores: dict[str, Any] = dict(runs.scores_of(store, run_id))
+    chosen = chosen_evaluator(run, scores)
+    if chosen != "eap":
+        names = tuple(known[item][0] if item in known else item for item in order)
+        scores["rank"] = ranks(scores[column_name(chosen)], names)
+        scores["percentile"] = percentiles(scores[column_name(chosen)])
+    columns: dict[str, Any] = {name: values[kept] for name, values in scores.items()}
     if {"p_y", "covered"} <= set(columns):
-        columns["category"] = category_of(columns["p_y"], columns["covered"])
+        columns["category"] = _categories(columns, chosen)
     if "rank" in columns:
         columns["rank"] = columns["rank"].astype(int)
     rows: dict[str, Any] = {"item": items, "id": [known[item][0] for item in items]}
@@ -299,6 +306,53 @@ def run_frame(store: Store, run_id: str) -> pd.DataFrame:
         rows[free_name(key, {*rows, *ours}.__contains__)] = cells
     frame = pd.DataFrame(rows)
     return frame.sort_values("rank", ignore_index=True) if "rank" in frame else frame
+
+
+def chosen_evaluator(run: Run, columns: Container[str]) -> str:
+    """The evaluator whose score ranks a run's candidates: EAP, unless another one is there."""
+    chosen = str(run.settings.get("chosen", "eap"))
+    return chosen if chosen in EVALUATORS and column_name(chosen) in columns else "eap"
+
+
+def choose_score(store: Store, run_id: str, evaluator: str) -> None:
+    """Rank a finished run's candidates by this evaluator; decisions stay."""
+    if evaluator not in EVALUATORS:
+        raise SettingsError(
+            f"there is no evaluator {quote(evaluator)}",
+            advice=f"choose from {', '.join(EVALUATORS)}",
+        )
+    runs.choose(store, run_id, evaluator, column_name(evaluator))
+
+
+_ENOUGH_ROWS = 1.0  # of those that reach as far; with fewer a candidate is too far by EAP-Reach
+
+
+def _categories(columns: Mapping[str, Any], chosen: str) -> npt.NDArray[np.str_]:
+    """By the chosen score's own parts where it has any, otherwise by EAP's."""
+    if chosen == "reach":
+        return category_of(
+            columns["reach_p"], (columns["reach_observations"] >= _ENOUGH_ROWS).astype(float)
+        )
+    return category_of(columns["p_y"], columns["covered"])
+
+
+PARTS = ("posterior", "looks", "support", "rows", "tied")
+
+
+def add_parts(frame: pd.DataFrame, chosen: str) -> pd.DataFrame:
+    """The frame with what a posterior is made of: EAP-Reach's where that is chosen, else EAP's.
+
+    posterior = support·looks + (1 − support)·prior; ``rows`` is the evidence behind the support;
+    ``tied`` counts the others of exactly the same chosen score.
+    """
+    score = column_name(chosen)
+    tied = frame.groupby(score)[score].transform("size") - 1
+    if chosen != "reach":
+        made = [frame[name] for name in ("eap", "p_y", "weight", "observations")]
+    else:
+        rows = frame["reach_observations"]
+        made = [frame["reach"], frame["reach_p"], rows / (1 + rows), rows]
+    return frame.assign(**dict(zip(PARTS, [*made, tied], strict=True)))
 
 
 def _in_order(columns: Mapping[str, Any]) -> list[str]:

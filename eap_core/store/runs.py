@@ -136,6 +136,17 @@ def make_current(store: Store, run: str) -> None:
         connection.execute(projects.update().filter_by(id=project).values(current_run=run))
 
 
+def choose(store: Store, run: str, evaluator: str, column: str) -> None:
+    """Let a finished run rank its candidates by another of its scores; no score changes."""
+    with store.writing() as connection:
+        held = _lock_run(connection, run, "finished")
+        query = scores.select().filter_by(run=run, name=column)
+        if connection.execute(query).first() is None:
+            raise DataError(f"the run has no score {quote(evaluator)}", advice="compute it first")
+        settings = {**held["settings"], "chosen": evaluator}
+        connection.execute(runs.update().filter_by(id=run).values(settings=settings))
+
+
 def replace_finding(
     store: Store, run: str, code: str, finding: Mapping[str, Any] | None = None
 ) -> None:

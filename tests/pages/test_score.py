@@ -209,3 +209,25 @@ def test_a_command_that_is_offered_asks_for_the_same(
     done = CliRunner().invoke(command_line, ["run", demo.name, *list_options(plan)])
     assert done.exit_code in (0, 1), done.output  # 1: there are warnings
     assert Plan.from_record(dict(runs.runs_of(store, demo.id)[0].settings)) == plan
+
+
+def test_the_candidates_can_be_ranked_by_another_score(store: Store, tmp_path: object) -> None:
+    project = filled(store, tmp_path)
+    plan = Plan(evaluators=("eap", "reach"), settings=QUICK)
+    run = score_project(store, project.id, plan)
+    app = visit("pages/score.py", project.id)
+    assert "as far out as" not in said(app)
+    ranked = next(box for box in app.selectbox if box.label == "Ranked by")
+    ranked.set_value("reach").run()
+    assert not app.exception
+    assert runs.by_id(store, run.id).settings["chosen"] == "reach"
+    assert "as far out as" in said(app)
+    shown = app.dataframe[0].value
+    assert shown["percentile"].is_monotonic_decreasing
+
+
+def test_a_run_with_eap_alone_has_nothing_to_choose(store: Store, tmp_path: object) -> None:
+    project = filled(store, tmp_path)
+    score_project(store, project.id, Plan(settings=QUICK))
+    app = visit("pages/score.py", project.id)
+    assert not [box for box in app.selectbox if box.label == "Ranked by"]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from eap_core.analysis.compare import PriorSweep, compare_runs, sweep_run
-from eap_core.project.results import QualityFound
+from eap_core.project.results import QualityFound, add_parts
 from eap_core.scoring.posterior import CATEGORIES
 from ui import charts, compare, priors
 from ui.text import method_words
@@ -16,7 +16,7 @@ from ui.text import method_words
 def scored(count: int, prior: float = 0.1) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     weight, p_y = rng.random(count) / 2, rng.random(count)
-    return pd.DataFrame(
+    frame = pd.DataFrame(
         {
             "item": [f"i{i}" for i in range(count)],
             "id": [f"<b>{i}</b>" for i in range(count)],
@@ -26,8 +26,10 @@ def scored(count: int, prior: float = 0.1) -> pd.DataFrame:
             "weight": weight,
             "p_y": p_y,
             "prior": prior,
+            "observations": weight / (1 - weight),
         }
     )
+    return add_parts(frame, "eap")
 
 
 @pytest.fixture(scope="module")

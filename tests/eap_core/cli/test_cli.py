@@ -241,7 +241,7 @@ def test_check_reports_without_scoring(demo: list[str], tmp_path: Path) -> None:
         (["check", "DEMO", "--no-header"], "is not a number"),
         (["check"], "no file is named"),
         (["score", "DEMO", "--out", "nowhere/s.csv"], "no such folder"),
-        (["score", "DEMO", "--memory", "0.01", "--subsets", "5000"], "memory budget"),
+        (["sweep", "DEMO", "--memory", "0.01", "--subsets", "5000"], "memory budget"),
         (["sweep", "DEMO", "--priors", "0.6"], "below 0.5"),
         (["sweep", "DEMO", "--top", "0"], "best 0 of 160"),
         (["demo", "TRAIN"], "cannot be written"),

@@ -35,8 +35,8 @@ def values_of(mode: str, width: int, height: int, seed: int) -> Stored:
         return rng.integers(0, 2, (height, width)).astype(bool)
     if mode == "I;16":
         return rng.integers(0, 2**16, (height, width), dtype=np.uint16)
-    if mode == "I":
-        return rng.integers(0, 2**16, (height, width), dtype=np.int32)
+    if mode == "I":  # where no value is above 255, 32 bits are read as 8
+        return rng.integers(2**8, 2**16, (height, width), dtype=np.int32)
     if mode == "F":
         return rng.random((height, width), dtype=np.float32)
     shape = (height, width, BANDS[mode]) if mode in BANDS else (height, width)

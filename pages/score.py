@@ -1,11 +1,14 @@
 """Starting a run, its results, and all runs: which candidates are worth keeping, and why."""
 
+from dataclasses import replace
+
 import pandas as pd
 import streamlit as st
 
 from eap_core.analysis import Plan
 from eap_core.base.files import csv_text
 from eap_core.health import Finding
+from eap_core.health.rows import OF_EAP
 from eap_core.project.results import PARTS
 from eap_core.project.run import lacking_of
 from eap_core.store.projects import Kind, Project
@@ -82,6 +85,8 @@ def findings(found: ScoredProject, busy: bool) -> None:
             asked = Plan.from_record(dict(found.run.settings))
             why_not = lacking_of(found.run)
             clip_form.show_fallback(found.project.name, asked, finding, why_not)
+        elif found.chosen != "eap" and finding.code in OF_EAP:
+            health.show_finding(replace(finding, what=f"By EAP: {finding.what}"))
         else:
             health.show_finding(finding)
     known = text.find_methods(opened, found.run)

@@ -219,12 +219,13 @@ def choose_score(found: ScoredProject) -> None:
         "Ranked by",
         there,
         there.index(found.chosen),
-        format_func=lambda name: f"{EVALUATORS[name].title} — {EVALUATORS[name].summary}",
+        format_func=lambda name: EVALUATORS[name].title,
         key=f"score.{found.run.id}.chosen",
         help="Places, categories, the map, the review's order and exports follow this score. "
         "Decisions stay as they are.",
-        width=520,
+        width=340,
     )
+    st.caption(f"High means: {EVALUATORS[picked].summary}.")
     if picked != found.chosen:
         results.choose_score(found.store, found.run.id, picked)
         st.rerun()

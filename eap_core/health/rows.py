@@ -150,6 +150,18 @@ _SOME_UNCOVERED = 0.25
 _WIDE = 0.5
 
 
+# What is said of EAP's own evidence, where another score may rank the candidates.
+OF_EAP = frozenset(
+    {
+        "anomalies-uncovered",
+        "candidates-uncovered",
+        "ties-at-prior",
+        "wide-balls",
+        "candidates-look-normal",
+    }
+)
+
+
 def find_in_scores(
     problem: Problem, evidence: Evidence, settings: Settings, parts: Mapping[str, Floats]
 ) -> Iterator[Finding]:

@@ -32,10 +32,10 @@ def seconds(work: Callable[[], object], repeat: int = 3) -> float:
     return best
 
 
-def in_own_process(module: str) -> Any:
+def in_own_process(module: str, *arguments: str) -> Any:
     """What a module prints as JSON, run alone so that its peak memory is its own."""
     done = subprocess.run(
-        [sys.executable, "-m", module], capture_output=True, text=True, check=True
+        [sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=True
     )
     return json.loads(done.stdout)
 

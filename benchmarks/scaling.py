@@ -27,11 +27,17 @@ def run() -> list[Figure]:
         ("training rows n  (l = 200)", ROWS, [(n, 200) for n in ROWS]),
         ("candidates l  (n = 1000)", CANDIDATES, [(1000, count) for count in CANDIDATES]),
     )
-    markers = "osv^D<>p*hXPd8+"
+    markers = "osv^D<>p*hXPd8+H1234"
     for axis, (label, along, pairs) in zip(axes, sizes, strict=True):
         for i, name in enumerate(name for name in EVALUATORS if name != "random"):
             times = [_seconds(name, n, count) for n, count in pairs]
-            axis.loglog(along, times, marker=markers[i], label=name, color=plt.cm.cividis(i / 14))
+            axis.loglog(
+                along,
+                times,
+                marker=markers[i],
+                label=name,
+                color=plt.cm.cividis(i / len(EVALUATORS)),
+            )
             grown.setdefault(name, []).append(f"{times[-1]:.2f} s")
         axis.set_xlabel(label)
         axis.set_xticks(along, [f"{size:,}" for size in along])

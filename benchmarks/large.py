@@ -15,7 +15,7 @@ from eap_core.scoring.workbench import Workbench
 
 TITLE = "Large problems"
 NOTE = (
-    "Time with 100,000 normals against the 2,000 that are drawn of them, d = 64, l = 2,000, the draw "
+    "Time with 100,000 normals against the 2,000 drawn of them, d = 64, l = 2,000, the draw "
     "included. Time and memory against the number of candidates with 2,000 normals, d = 32, in one "
     "pass; memory is that of the process beyond what it has before scoring."
 )

@@ -152,8 +152,10 @@ function candidate(stage, item) {
   const now = stage.standing(item);
   const hidden = data.blind && now.verdict !== "accept" && now.verdict !== "reject";
   parts.name.textContent = hidden ? "Candidate" : item.name; // a name may tell the generator
+  // What was intended may be known; who made it may not.
+  const told = item.about.filter(([name]) => !hidden || name === "defect_type" || name === "prompt");
   parts.about.replaceChildren(
-    ...(hidden ? [] : item.about).flatMap(([name, value]) => [h("dt", { text: name }), h("dd", { text: value })]));
+    ...told.flatMap(([name, value]) => [h("dt", { text: name }), h("dd", { text: value })]));
   stands(stage, now);
   if (item.picture) pictures(stage, item);
   else features(parts.features, item.features);

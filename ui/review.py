@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from eap_core.analysis.compare import tells_quality
 from eap_core.base.errors import EapError
 from eap_core.project.results import CandidateFacts
 from eap_core.project.review import Answer, receive_decisions
@@ -30,6 +31,12 @@ from ui.why import why_in_words
 
 _ICONS = {REALISTIC: "circle", INDISTINGUISHABLE: "square", UNREALISTIC: "change_history"}
 _MOST_KEPT = 4_000
+
+
+def facts_shown(metadata: Mapping[str, Any]) -> list[list[str]]:
+    """What was said of a candidate, but for its known quality: that is for Compare."""
+    told = [(str(key), str(value)) for key, value in metadata.items() if value]
+    return [[key, value] for key, value in told if not tells_quality(key, value)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +69,7 @@ class Cards:
         return {
             "id": item.id,
             "name": item.name,
-            "about": [[str(key), str(value)] for key, value in item.metadata.items() if value],
+            "about": facts_shown(item.metadata),
             "picture": files.picture_address(item.sha256, "large") if item.sha256 else None,
             "near": [] if place is None else self._near(place),
             "features": [] if place is None else self._features(place),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_TELLING = ("good", "category", "truth")  # columns that may hold the known quality
 _GOOD = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 _GOOD |= {category: category == REALISTIC for category in CATEGORIES}
 
@@ -72,12 +73,17 @@ def compare_scores(scores: Mapping[str, Floats], good: Bools | None = None) -> C
 def known_quality(extras: Mapping[str, Sequence[str]]) -> Bools | None:
     """Which candidates are known to be good, from a column ``good``, ``category`` or ``truth``."""
     for name, values in extras.items():
-        if name.strip().casefold() in ("good", "category", "truth"):
+        if name.strip().casefold() in _TELLING:
             plain = [_plain(value) for value in values]
             # A column of that name may mean something else.
             if all(value in _GOOD for value in plain):
                 return np.array([_GOOD[value] for value in plain])
     return None
+
+
+def tells_quality(name: str, value: str) -> bool:
+    """Whether a fact about a candidate is its known quality, which no reviewer should see."""
+    return name.strip().casefold() in _TELLING and _plain(value) in _GOOD
 
 
 def _plain(value: str) -> str:

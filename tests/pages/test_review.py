@@ -15,6 +15,7 @@ from eap_core.store.items import items_of
 from eap_core.store.projects import Project
 from eap_core.store.store import Store
 from tests.pages.conftest import until, visit
+from ui.review import facts_shown
 
 
 def stage(app: AppTest) -> dict[str, Any]:
@@ -51,6 +52,10 @@ def test_the_stage_gets_the_queue_best_first_with_neighbours_features_and_why(
     ]
     scores = [item["why"]["score"] for item in data["items"]]
     assert scores == sorted(scores, reverse=True)
+    # what is known of a candidate's quality is for Compare, not for whoever judges it
+    assert first["about"] == [["generator", "interpolate"]]
+    said = {"generator": "gan", "Truth": "realistic", "good": "1", "category": "screw", "note": ""}
+    assert facts_shown(said) == [["generator", "gan"], ["category", "screw"]]
 
 
 def test_it_opens_at_the_first_undecided_candidate_and_knows_what_can_be_undone(

@@ -494,16 +494,21 @@ def _describe_calls(trial: Trial, m: int) -> str:
     lines = trial.shown_lines
     if lines is None:
         return "."
-    wrong = {"looks normal": lines.real_normal, "too far from the data": lines.real_far}
-    said = [
-        f"{round(share * m):,} would be called '{word}'" for word, share in wrong.items() if share
-    ]
-    if not said:
-        return ", and none would be called anything but realistic."
-    those = "it" if m == 1 else "those"
+    counts = {
+        "looks normal": round(lines.real_normal * m),
+        "too far from the data": round(lines.real_far * m),
+    }
+    wrong = {words: count for words, count in counts.items() if count}
+    if not wrong:
+        return (
+            ", and would be called realistic." if m == 1 else ", and all would be called realistic."
+        )
     if m == 1:
-        said = [each.removeprefix("1 ").replace("would", "it would", 1) for each in said]
-    return f"; {' and '.join(said)}: judge {those} by eye."
+        return f"; it would be called '{next(iter(wrong))}': judge it by eye."
+    first, *rest = (f"{count:,} {{}}'{words}'" for words, count in wrong.items())
+    said = " and ".join([first.format("would be called "), *(each.format("") for each in rest)])
+    those = "that one" if sum(wrong.values()) == 1 else "those"
+    return f"; {said}: judge {those} by eye."
 
 
 def describe_better(rehearsal: Rehearsal, chosen: str = "eap") -> str | None:

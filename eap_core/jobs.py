@@ -27,7 +27,7 @@ from eap_core.project.demos import Demo, make_demo
 from eap_core.project.health import check_health
 from eap_core.project.intake import AS_FOUND, take
 from eap_core.project.prompts import PromptPlan, run_prompts
-from eap_core.project.run import complete_run, score_project
+from eap_core.project.run import complete_run, rehearse_project, score_project
 from eap_core.project.tables import reading_of
 from eap_core.readers.files import Reading
 from eap_core.store import jobs
@@ -166,6 +166,27 @@ class CompletionJob:
 
 
 @dataclass(frozen=True)
+class RehearsalJob:
+    """Finds out how right the scores are on a run's own training data."""
+
+    kind: ClassVar[str] = "rehearse"
+    title: ClassVar[str] = "Rehearsing with the real anomalies"
+    run_id: str
+
+    @property
+    def record(self) -> dict[str, Any]:
+        return {"run": self.run_id}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        return cls(str(record["run"]))
+
+    def run(self, store: Store, _: Job, progress: Progress) -> Any:
+        rehearse_project(store, self.run_id, progress)
+        return self.run_id
+
+
+@dataclass(frozen=True)
 class DemoJob:
     """Makes a demo project, filled and scored."""
 
@@ -232,6 +253,7 @@ WORK: Final[tuple[type[Work], ...]] = (
     HealthJob,
     ScoringJob,
     CompletionJob,
+    RehearsalJob,
     DemoJob,
     ExportJob,
     PromptJob,

@@ -12,7 +12,20 @@ from eap_core.health.rows import OF_EAP
 from eap_core.project.results import PARTS
 from eap_core.project.run import lacking_of
 from eap_core.store.projects import Kind, Project
-from ui import cached, charts, clip_form, files, frame, health, runs, score_form, session, text, why
+from ui import (
+    cached,
+    charts,
+    clip_form,
+    files,
+    frame,
+    health,
+    runs,
+    score_form,
+    session,
+    text,
+    trust,
+    why,
+)
 from ui.scored_project import ScoredProject, current_project
 from ui.text import shorten
 
@@ -66,6 +79,7 @@ def results(found: ScoredProject, busy: bool) -> None:
         for category, words in charts.WORDS.items():
             count = int((table["category"] == category).sum())
             st.metric(words.capitalize(), f"{count:,} of {len(table):,}", border=True, width=165)
+    trust.show_trust(found, busy)
     findings(found, busy)
     quality(table)
     next_steps()

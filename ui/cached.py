@@ -14,9 +14,11 @@ from PIL import Image
 
 from eap_core.analysis.compare import Comparison, compare_scores
 from eap_core.analysis.neighbours import Places
+from eap_core.analysis.trust import Rehearsal
 from eap_core.images.decode import rgb_of
 from eap_core.project.prompts import PromptReport, PromptViews, report_prompts
 from eap_core.project.prompts import read_prompts as prompts_of
+from eap_core.project.rehearsal import read_rehearsal
 from eap_core.project.results import (
     CandidateFacts,
     add_parts,
@@ -99,6 +101,12 @@ def large(sha256: str) -> bytes:
 def insight(run: str) -> CandidateFacts | None:
     """What is known of a run's candidates beyond their scores; None until it is computed."""
     return read_facts(shared_store(), run)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False, validate=lambda found: found is not None)
+def rehearsal(run: str) -> Rehearsal | None:
+    """How right the scores of a run are on its own real anomalies; None until it is computed."""
+    return read_rehearsal(shared_store(), run)
 
 
 @st.cache_resource(

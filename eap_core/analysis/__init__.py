@@ -100,9 +100,9 @@ def versions() -> dict[str, str]:
 # How long the steps of a run take, roughly, so that progress is a share of the time.
 
 _EACH_DETECTOR = 0.15
-_UMAP_AT_LEAST = 3.0  # to load what it needs
+_AT_LEAST = MappingProxyType({"umap": 3.0, "rehearsal": 2.0})  # to load what it needs; five forests
 # Of the steps that are no evaluators, for as many rows as an evaluator's own seconds.
-_SECONDS = MappingProxyType({"insight": 0.5, "umap": 3.0})
+_SECONDS = MappingProxyType({"insight": 0.5, "umap": 3.0, "rehearsal": 5.0})
 _NEXT_TO_NOTHING, _SUBSETS = 0.02, 101
 
 
@@ -120,7 +120,7 @@ def working_seconds(step: str, settings: Settings, training: int, candidates: in
     if step == "eap":
         fitting = _EACH_DETECTOR * settings.subsets if settings.refit else 0.0
         found = fitting + found * (settings.subsets + 1) / _SUBSETS
-    return _NEXT_TO_NOTHING + found + (_UMAP_AT_LEAST if step == "umap" else 0.0)
+    return _NEXT_TO_NOTHING + found + _AT_LEAST.get(step, 0.0)
 
 
 def stretches(progress: Progress, seconds: Sequence[float]) -> list[Progress]:

@@ -9,7 +9,7 @@ import runpy
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,12 +18,10 @@ import typer
 from eap_core.base import find_app
 from eap_core.base.errors import DataError, EapError, SettingsError, escape_controls, quote, require
 from eap_core.base.files import check_target, csv_text, write_frame
-from eap_core.base.prepare import problem_from_tables
 from eap_core.base.table import free_name
-from eap_core.cli import output, projects, prompts, study, upkeep
+from eap_core.cli import output, projects, prompts, study, trust, upkeep
 from eap_core.cli.options import (
     InputFiles,
-    InputTables,
     Seed,
     input_options,
     memory_option,
@@ -372,7 +370,7 @@ def _check_tables(files: InputFiles, report: _Report) -> None:
     for table in tables.read:
         rows, columns = f"{len(table):,} rows", f"{len(table.columns):,} columns"
         report.files.append({"file": table.source, "rows": rows, "columns": columns})
-    problem = _check_problem(files, tables)
+    problem = files.training_problem(tables)
     if problem is None:
         report.notes += [note for table in tables.read for note in table.notes]
         report.warnings += [warning for table in tables.read for warning in table.warnings]
@@ -387,19 +385,6 @@ def _check_tables(files: InputFiles, report: _Report) -> None:
             raise
         # The file is fine; there is just not enough of it yet.
         report.warnings.append(output.error_words(error))
-
-
-def _check_problem(files: InputFiles, tables: InputTables) -> Problem | None:
-    if tables.train is None:
-        return None
-    # Without candidates the training rows stand in for them: they fit by definition.
-    return problem_from_tables(
-        tables.train,
-        tables.candidates or replace(tables.train, notes=(), warnings=()),
-        tables.anomalies,
-        scale=files.scale,
-        assumed_rate=files.assumed_rate,
-    )
 
 
 def _check_images(paths: list[Path], report: _Report) -> None:
@@ -468,6 +453,7 @@ def start_app(
     runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
 
 
+app.add_typer(trust.app)
 app.add_typer(projects.app)
 app.add_typer(upkeep.app)
 app.add_typer(prompts.app)

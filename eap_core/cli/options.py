@@ -82,6 +82,19 @@ class InputFiles:
         candidates = tables.candidates.only(np.array([i in kept for i in tables.candidates.ids]))
         return problem, candidates.ordered_like(tables.train.columns)
 
+    def training_problem(self, tables: InputTables) -> Problem | None:
+        """The problem of what was read, with or without candidates; None without training data."""
+        if tables.train is None:
+            return None
+        # Without candidates the training rows stand in for them: they fit by definition.
+        return problem_from_tables(
+            tables.train,
+            tables.candidates or replace(tables.train, notes=(), warnings=()),
+            tables.anomalies,
+            scale=self.scale,
+            assumed_rate=self.assumed_rate,
+        )
+
     def _candidates(self) -> Table | None:
         table = self._read(self.candidates)
         return None if table is None else drop_labels(table)

@@ -7,10 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from eap_core.analysis.score import column_name
+from eap_core.analysis.trust import Rehearsal
 from eap_core.base.errors import SettingsError, quote
 from eap_core.base.table import ROLES, Role
 from eap_core.export import FORMS, ExportForm, Format, IntoTest, Only, forms_of
 from eap_core.project.problem import state_of
+from eap_core.project.rehearsal import read_rehearsal
 from eap_core.project.results import chosen_evaluator, run_frame
 from eap_core.review import UNTOUCHED, Decision, ItemState, choose_best, fold
 from eap_core.store import projects, runs
@@ -101,6 +103,7 @@ class ExportSource:
     log: Sequence[Decision]
     states: Mapping[str, ItemState]
     changed: bool
+    rehearsal: Rehearsal | None = None
 
     @property
     def best_first(self) -> list[str]:
@@ -145,6 +148,7 @@ def read_source(store: Store, project: str) -> ExportSource:
         decisions,
         fold(decisions),
         {before, state_of(store, project)} != {run.settings.get("state")},
+        read_rehearsal(store, run.id),
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from eap_core.analysis import Plan, fit_plan, reading_seconds, stretches, versions, working_seconds
 from eap_core.analysis.score import column_name, eap_columns, evaluator_names, score_columns
+from eap_core.analysis.trust import Rehearsal
 from eap_core.base.errors import (
     DataError,
     EapError,
@@ -26,6 +27,7 @@ from eap_core.features.clip_hub import NoWeightsError
 from eap_core.health import Finding, sort_by_gravity
 from eap_core.health.rows import find_in_scores
 from eap_core.project.problem import PreparedProblem, feature_cache, prepare_problem, state_of
+from eap_core.project.rehearsal import make_rehearsal, read_rehearsal
 from eap_core.project.results import has_map, make_facts, make_map, read_facts
 from eap_core.scoring.workbench import Workbench
 from eap_core.store import projects, runs
@@ -41,6 +43,7 @@ _LABELS = MappingProxyType(
         "insight": "What is said beside the scores",
         "pca": "The flat map",
         "umap": "The map",
+        "rehearsal": "How far the scores can be trusted here",
     }
 )
 
@@ -74,7 +77,7 @@ def score_project(
     if done is not None:
         complete_run(store, done.id, progress)
         return runs.by_id(store, done.id)
-    later = ["umap", *names[1:]]
+    later = ["umap", *names[1:], *_last_steps(store, project)]
     read, *steps = _stretches(store, project, plan, [*_FIRST, *later], progress)
     work = _begin_run(store, project, plan, read, token)
     _first_figures(work, steps)
@@ -86,20 +89,44 @@ def score_project(
 def complete_run(
     store: Store, run_id: str, progress: Progress = silent, evaluators: Sequence[str] = ()
 ) -> None:
-    """Add what a finished run lacks: insight, maps, its plan's evaluators and these.
+    """Add what a finished run lacks: insight, maps, its plan's evaluators, these, the rehearsal.
 
-    An evaluator that failed before is tried again only if it is named, all else always.
+    An evaluator or a rehearsal that failed before is tried again only if it is asked for, all else
+    always.
     """
     evaluator_names(evaluators)
+    run = _finished(store, run_id)
+    missing = missing_evaluators(store, run, evaluators)
+    if not missing:
+        return
+    work, steps = _take_up(store, run, missing, progress)
+    for step, share in zip(missing, steps, strict=True):
+        _add(work, step, share)
+
+
+def rehearse_project(store: Store, run_id: str, progress: Progress = silent) -> Rehearsal:
+    """Rehearse with the features, settings and seed of a finished run, and keep it with the run."""
+    run = _finished(store, run_id)
+    work, (step,) = _take_up(store, run, ["rehearsal"], progress)
+    found = make_rehearsal(store, run.id, work.ready.problem, work.plan, step)
+    runs.replace_finding(store, run.id, _FAILED + "rehearsal", None)
+    return found
+
+
+def _finished(store: Store, run_id: str) -> Run:
     run = runs.by_id(store, run_id)
     if run.status != "finished":
         raise DataError(
             f"the run cannot be completed, it is {run.status}",
             advice="score again",
         )
-    missing = missing_evaluators(store, run, evaluators)
-    if not missing:
-        return
+    return run
+
+
+def _take_up(
+    store: Store, run: Run, missing: Sequence[str], progress: Progress
+) -> tuple[_RunWork, list[Progress]]:
+    """The problem of a finished run once more, to add these steps to it."""
     plan = Plan.from_record(dict(run.settings))
     read, *steps = _stretches(store, run.project, plan, missing, progress)
     ready = prepare_problem(store, run.project, plan, read)
@@ -108,9 +135,8 @@ def complete_run(
             "the data have changed since this scoring, so nothing can be added to it",
             advice="score again",
         )
-    work = _RunWork(store, run, ready, Workbench(ready.problem, plan.settings, plan.seed), plan)
-    for step, share in zip(missing, steps, strict=True):
-        _add(work, step, share)
+    bench = Workbench(ready.problem, plan.settings, plan.seed)
+    return _RunWork(store, run, ready, bench, plan), steps
 
 
 def missing_evaluators(store: Store, run: Run, asked: Sequence[str] = ()) -> list[str]:
@@ -122,7 +148,15 @@ def missing_evaluators(store: Store, run: Run, asked: Sequence[str] = ()) -> lis
     for name in evaluator_names((*run.settings["evaluators"], *asked)):
         if column_name(name) not in there and (name in asked or _FAILED + name not in failed):
             found.append(name)
+    if _FAILED + "rehearsal" not in failed and read_rehearsal(store, run.id) is None:
+        found += _last_steps(store, run.project)
     return found
+
+
+def _last_steps(store: Store, project: str) -> list[str]:
+    """The rehearsal, where there is a real anomaly to rehearse with."""
+    known = any(item.role == "anomaly" for item in items_of(store, project))
+    return ["rehearsal"] if known else []
 
 
 def _stretches(
@@ -260,6 +294,8 @@ def _do(work: _RunWork, step: str, progress: Progress) -> None:
         make_map(work.store, work.run, "pca", work.ready.problem, progress)
     elif step == "umap":
         make_map(work.store, work.run, "umap", work.ready.problem, progress)
+    elif step == "rehearsal":
+        make_rehearsal(work.store, work.run.id, work.ready.problem, work.plan, progress)
     else:
         progress(0.0, EVALUATORS[step].label)
         made = score_columns(step, EVALUATORS[step], work.bench, work.plan.belief, progress)

@@ -143,6 +143,7 @@ def make_parts(evidence: Evidence, prior: Prior) -> Parts:
 
 REALISTIC, INDISTINGUISHABLE, UNREALISTIC = "realistic", "indistinguishable", "unrealistic"
 CATEGORIES = (REALISTIC, INDISTINGUISHABLE, UNREALISTIC)
+LINE = 0.5  # the paper's own, for both
 
 
 def categories(parts: Parts) -> npt.NDArray[np.str_]:
@@ -150,7 +151,9 @@ def categories(parts: Parts) -> npt.NDArray[np.str_]:
     return category_of(parts.p_y, parts.covered)
 
 
-def category_of(p_y: Floats, covered: Floats) -> npt.NDArray[np.str_]:
+def category_of(
+    p_y: Floats, covered: Floats, looks: float = LINE, support: float = LINE
+) -> npt.NDArray[np.str_]:
     """The category by how anomalous each looks and the share of passes that reach it."""
-    looks_normal = np.where(p_y < 0.5, INDISTINGUISHABLE, REALISTIC)
-    return np.where(covered < 0.5, UNREALISTIC, looks_normal)
+    looks_normal = np.where(p_y < looks, INDISTINGUISHABLE, REALISTIC)
+    return np.where(covered < support, UNREALISTIC, looks_normal)

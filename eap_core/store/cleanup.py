@@ -58,6 +58,11 @@ def insight_file(home: Path, run: str) -> Path:
     return home / "cache" / "runs" / f"{_safe(run)}.npz"
 
 
+def rehearsal_file(home: Path, run: str) -> Path:
+    """Where it is kept how right the scores are on a run's own training data."""
+    return home / "cache" / "rehearsals" / f"{_safe(run)}.npz"
+
+
 def map_file(home: Path, fingerprint: str, made_by: str) -> Path:
     """Where a map of the problem with this fingerprint is kept; runs of one problem share it."""
     return home / "cache" / "maps" / f"{_safe(fingerprint)}-{made_by}.npz"
@@ -71,7 +76,7 @@ def prompts_file(home: Path, project: str) -> Path:
 def files_of_run(home: Path, run: str, fingerprint: str) -> list[Path]:
     """All that was derived from a run, as far as it is there."""
     maps = map_file(home, fingerprint, "*")
-    return [insight_file(home, run), *maps.parent.glob(maps.name)]
+    return [insight_file(home, run), rehearsal_file(home, run), *maps.parent.glob(maps.name)]
 
 
 def exports_folder(home: Path, project: str) -> Path | None:

@@ -14,6 +14,8 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 import pandas as pd
 import pytest
 
+from eap_core.analysis import Plan
+from eap_core.analysis.trust import describe
 from eap_core.base.errors import DataError, SettingsError
 from eap_core.base.files import restore_text
 from eap_core.base.progress import Cancelled
@@ -21,12 +23,15 @@ from eap_core.export import FORMS, Format, request
 from eap_core.export.bundle import Bundle, delete, gather_files, list_bundles, make_bundle
 from eap_core.export.files import kind_folders, slug, write_folder
 from eap_core.export.request import ExportRequest
+from eap_core.project.rehearsal import make_rehearsal
 from eap_core.review import REASONS
+from eap_core.scoring.settings import PAPER
 from eap_core.store import projects, runs
 from eap_core.store.cleanup import empty_bin
 from eap_core.store.items import NewItem, NewUpload, add_upload, items_of, remove_upload
 from eap_core.store.projects import Project
 from eap_core.store.store import Store
+from tests.conftest import make_problem
 from tests.eap_core.export.conftest import HOSTILE, decide, picture, scored
 
 AT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -107,6 +112,26 @@ def test_candidates_without_a_score_are_listed_last(store: Store, rows: Project)
     assert (last["eap"], last["rank"], last["category"]) == ("", "", "")
     assert made.counts["unscored"] == 1
     assert made.manifest["run"]["data_changed_since"]
+
+
+def test_papers_tell_how_far_the_score_can_be_trusted(store: Store, rows: Project) -> None:
+    without = opened(make_bundle(store, rows.id, ExportRequest()))
+    assert json.loads(without["manifest.json"])["run"]["rehearsal"] is None
+    assert "can be trusted" not in without["README.md"].decode()
+    run = projects.by_id(store, rows.id).current_run
+    assert run is not None
+    made = make_rehearsal(store, run, make_problem(anomalies=3), Plan(settings=PAPER))
+    files = opened(make_bundle(store, rows.id, ExportRequest()))
+    told = json.loads(files["manifest.json"])["run"]["rehearsal"]
+    assert (told["m"], told["normals"], told["weak"]) == (3, 36, True)
+    first = told["trials"][0]
+    assert "real" not in first
+    assert first["found"] == made.trial("eap").found
+    assert first["above_normals"]["value"] == round(made.trial("eap").above_normals.value, 4)
+    card = files["README.md"].decode()
+    assert "## How far the score can be trusted here" in card
+    assert describe(made, "eap") in card
+    assert "With 3 real anomalies chance decides" in card
 
 
 def test_the_manifest_tells_rule_settings_inputs_and_hashes(store: Store, rows: Project) -> None:

@@ -197,7 +197,7 @@ def test_what_a_busy_store_refused_is_computed_later(
     (run,) = runs.runs_of(store, project)
     assert run.status == "finished"
     assert not [each for each in run.findings if each["code"].startswith("evaluator-failed")]
-    assert missing_evaluators(store, run) == ["rarity", "loo"]
+    assert missing_evaluators(store, run) == ["rarity", "loo", "rehearsal"]
     complete_run(store, run.id)
     assert {"rarity", "loo"} <= set(runs.score_names(store, run.id))
 
@@ -327,8 +327,9 @@ def test_so_are_images(store: Store, tmp_path: Path) -> None:
 
 def test_a_deleted_project_leaves_nothing_derived(store: Store, project: str) -> None:
     run = score_project(store, project, Plan())
-    assert len(cleanup.files_of_run(store.home, run.id, run.fingerprint)) == 3
+    assert len(cleanup.files_of_run(store.home, run.id, run.fingerprint)) == 4
     projects.to_bin(store, project)
     empty_bin(store)
     assert not list((store.home / "cache" / "runs").iterdir())
+    assert not list((store.home / "cache" / "rehearsals").iterdir())
     assert not list((store.home / "cache" / "maps").iterdir())

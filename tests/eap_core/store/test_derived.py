@@ -91,8 +91,11 @@ def test_the_files_of_a_run_are_its_own(tmp_path: Path) -> None:
     for name in ("pca-1", "umap-0-1"):
         cleanup.keep_arrays(cleanup.map_file(tmp_path, "abc", name), ARRAYS)
     cleanup.keep_arrays(cleanup.map_file(tmp_path, "abcd", "pca-1"), ARRAYS)
-    found = {path.name for path in cleanup.files_of_run(tmp_path, "r", "abc")}
-    assert found == {"r.npz", "abc-pca-1.npz", "abc-umap-0-1.npz"}
+    found = {
+        f"{path.parent.name}/{path.name}" for path in cleanup.files_of_run(tmp_path, "r", "abc")
+    }
+    own = {"runs/r.npz", "rehearsals/r.npz"}
+    assert found == own | {"maps/abc-pca-1.npz", "maps/abc-umap-0-1.npz"}
 
 
 def features(home: Path, days_ago: dict[str, float]) -> FeatureCache:

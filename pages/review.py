@@ -80,7 +80,8 @@ def _wanted(found: ScoredProject, which: str) -> set[str] | None:
 
 def cards_of(found: ScoredProject) -> Cards:
     insight = cached.insight(found.run.id)
-    made = cached.cards(found.run.id, found.state, insight is not None, found.chosen)
+    rehearsed = cached.rehearsal(found.run.id) is not None
+    made = cached.cards(found.run.id, found.state, insight is not None, found.chosen, rehearsed)
     return Cards(found, insight, insight.places if insight else {}, made)
 
 

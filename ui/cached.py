@@ -47,13 +47,20 @@ _LONGEST = 1_280  # larger than any pane of the review, also at twice the size
 
 
 def scores_of(run: Run, state: str) -> pd.DataFrame:
-    """The score table of a run by the score that is chosen now."""
+    """The score table of a run by the score that is chosen, and the lines that are drawn, now."""
     columns = runs.score_names(shared_store(), run.id)
-    return scores(run.id, state, columns, chosen_evaluator(run, columns))
+    chosen = chosen_evaluator(run, columns)
+    return scores(run.id, state, columns, chosen, rehearsal(run.id) is not None)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def scores(run: str, state: str, columns: tuple[str, ...], chosen: str) -> pd.DataFrame:  # noqa: ARG001
+def scores(
+    run: str,
+    state: str,  # noqa: ARG001
+    columns: tuple[str, ...],  # noqa: ARG001
+    chosen: str,
+    rehearsed: bool,  # noqa: ARG001
+) -> pd.DataFrame:
     """The score table of a run, with the parts of its chosen score; it gains columns while other
     methods finish, and removed items leave it."""
     return add_parts(run_frame(shared_store(), run), chosen)
@@ -75,7 +82,13 @@ def items(project: str, state: str) -> Mapping[str, Item]:  # noqa: ARG001
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def cards(run: str, state: str, insight: bool, chosen: str) -> dict[int, Any]:  # noqa: ARG001
+def cards(
+    run: str,  # noqa: ARG001
+    state: str,  # noqa: ARG001
+    insight: bool,  # noqa: ARG001
+    chosen: str,  # noqa: ARG001
+    rehearsed: bool,  # noqa: ARG001
+) -> dict[int, Any]:
     """What the review has shown of a run's candidates so far, by row; whoever looks adds to it."""
     return {}
 

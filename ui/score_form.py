@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import Literal
 
 import streamlit as st
 
@@ -80,6 +81,7 @@ class SettingsForm:
             weights=weights,
             int8=int8,
             chosen=self._given.chosen,
+            lines=self._lines(),
         )
 
     def _detector(self) -> str:
@@ -181,6 +183,15 @@ class SettingsForm:
             help=explain_features(),
         )
 
+    def _lines(self) -> Literal["data", "paper"]:
+        fixed = self._choice(
+            "Lines between categories",
+            ("Drawn from your data", "The paper's"),
+            self._given.lines == "paper",
+            "lines",
+        )
+        return "paper" if fixed else "data"
+
     def _methods(self) -> tuple[str, ...]:
         found = st.multiselect(
             "Further methods, to compare with",
@@ -220,7 +231,7 @@ def choose_score(found: ScoredProject) -> None:
         there,
         there.index(found.chosen),
         format_func=lambda name: EVALUATORS[name].title,
-        key=f"score.{found.run.id}.chosen",
+        key=f"score.{found.run.id}.{found.chosen}",  # another button may choose, too
         help="Places, categories, the map, the review's order and exports follow this score. "
         "Decisions stay as they are.",
         width=340,

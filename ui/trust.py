@@ -9,6 +9,7 @@ from eap_core.analysis.score import column_name
 from eap_core.analysis.trust import (
     CategoryLines,
     Estimate,
+    Lines,
     Rehearsal,
     Trial,
     best_evaluator,
@@ -76,21 +77,22 @@ def _show_missing(found: ScoredProject, busy: bool) -> None:
 
 def _show_rehearsal(found: ScoredProject, kept: Rehearsal) -> None:
     chosen = found.chosen if found.chosen in kept.names else "eap"
-    st.markdown(describe(kept, chosen))
+    how: Lines = "paper" if found.run.settings.get("lines") == "paper" else "data"
+    st.markdown(describe(kept, chosen, how))
     weakness = describe_weakness(kept)
     if weakness:
         st.warning(weakness, icon=":material/warning:")
     better, sentence = best_evaluator(kept, chosen), describe_better(kept, chosen)
     if better and sentence:
         offer_better_score(found, better, sentence)
-    st.table(pd.DataFrame([_row(each, kept.m) for each in kept.trials]).set_index("Score"))
+    rows = [_row(each, kept.m, kept.lines_of(each.name, how)) for each in kept.trials]
+    st.table(pd.DataFrame(rows).set_index("Score"))
     st.caption(_HOW)
     with st.expander("What each kind of row would be called", icon=":material/category:"):
-        _show_lines(kept)
+        _show_lines(kept, how)
 
 
-def _row(trial: Trial, m: int) -> dict[str, str]:
-    lines = trial.shown_lines
+def _row(trial: Trial, m: int, lines: CategoryLines | None) -> dict[str, str]:
     return {
         "Score": EVALUATORS[trial.name].title,
         "Above 90 % of unseen normals": f"{trial.found:,} of {m:,} ({_span(trial.found_share)})",
@@ -100,17 +102,17 @@ def _row(trial: Trial, m: int) -> dict[str, str]:
     }
 
 
-def _show_lines(kept: Rehearsal) -> None:
+def _show_lines(kept: Rehearsal, how: Lines) -> None:
     rows = []
     for trial in kept.trials:
         title = EVALUATORS[trial.name].title
-        if trial.paper is not None:
-            rows.append(_calls(f"{title}, as on this page", trial.paper))
-        if trial.lines is not None:
-            rows.append(_calls(f"{title}, with lines drawn from your data", trial.lines))
+        for words, lines in (("your data draw", trial.lines), ("are fixed", trial.fixed)):
+            if lines is not None:
+                used = " (in use)" if lines == kept.lines_of(trial.name, how) else ""
+                rows.append(_calls(f"{title}, lines that {words}{used}", lines))
     st.table(pd.DataFrame(rows).set_index("Lines"))
     st.caption(
-        "Lines drawn from your data call at most a tenth of the unseen normals anomalous and at "
+        "Lines that your data draw call at most 15 % of the unseen normals anomalous and at "
         "most a tenth of the real anomalies too far, by these rows."
     )
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from eap_core.base.progress import Progress, part_of
 from eap_core.evaluators import EVALUATORS
@@ -38,7 +38,8 @@ class Plan:
 
     ``clip_model``, ``weights``, a file to read instead of the published ones, and ``int8``, to look
     in 8 bits, are for the features "clip" only. ``chosen`` is the evaluator whose score ranks the
-    candidates; it can be changed afterwards, since no score depends on it.
+    candidates; it can be changed afterwards, since no score depends on it. ``lines`` says what
+    draws the lines between categories: the rehearsal, or the paper's constants.
     """
 
     evaluators: tuple[str, ...] = ("eap",)
@@ -51,6 +52,7 @@ class Plan:
     weights: str | None = None
     int8: bool = False
     chosen: str = "eap"
+    lines: Literal["data", "paper"] = "data"
 
     @property
     def belief(self) -> Prior | None:

@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -40,12 +40,14 @@ from eap_core.scoring.posterior import (
 from eap_core.scoring.settings import Settings
 from eap_core.scoring.workbench import Workbench
 
+Lines = Literal["data", "paper"]  # what draws the lines between categories
 REHEARSED = ("eap", "reach", "near_real")
 FEW = 4  # real anomalies: with fewer, chance decides
 FEW_NORMALS = 20  # of those left out: with fewer, "above 90 % of them" says little
 HIGH = 0.9  # above this share of unseen normals, a real anomaly counts as found
 LEVEL = 0.9  # of every interval
-ERROR = 0.1  # what the category lines are set by
+NORMALS_ERROR = 0.15  # of unseen normals that look anomalous: what the line of looks is set by
+FAR_ERROR = 0.1  # of real anomalies that are too far: what the line of support is set by
 
 _FOLDS = 5
 _MOST_LEFT_OUT = 200  # normals a fold
@@ -58,12 +60,12 @@ _DRAWS = 1_000  # of the bootstrap
 _MORE, _MORE_SHARE = 2, 0.1  # real anomalies that a better score must find beyond another
 
 # The columns that say how anomalous a row looks, and how far the data reach.
-_JUDGED_BY: Mapping[str, tuple[str, str]] = MappingProxyType(
+JUDGED_BY: Mapping[str, tuple[str, str]] = MappingProxyType(
     {"eap": ("p_y", "covered"), "reach": ("reach_p", "reach_observations")}
 )
-_NOT_FAR = (
-    0.05  # of the training rows: what so many reach is not too far, whatever the real ones do
-)
+_NOT_FAR = 0.05  # of the training rows: what so many reach is not too far, whatever others do
+# Below it a row is too far where no data draw the line: half of the passes, one training row.
+FIXED_SUPPORT: Mapping[str, float] = MappingProxyType({"eap": LINE, "reach": 1.0})
 
 
 @dataclass(frozen=True)
@@ -107,9 +109,9 @@ class Trial:
     real : the left-out real anomalies, fold by fold.
     above_normals, above_impossible : the AUC of real anomalies against either.
     quality : the mean of these two, as the paper's AUC_qlt counts both alike.
-    lines : category lines with a stated error: at most a tenth of the unseen normals look
+    lines : category lines with a stated error: at most 15 % of the unseen normals look
         anomalous, at most a tenth of the real anomalies are too far. None without categories.
-    paper : the same figures for the paper's own lines, for EAP alone.
+    fixed : the same figures for the lines that no data are needed for: the paper's own for EAP.
     """
 
     name: str
@@ -118,7 +120,7 @@ class Trial:
     above_impossible: Estimate
     quality: Estimate
     lines: CategoryLines | None = None
-    paper: CategoryLines | None = None
+    fixed: CategoryLines | None = None
 
     @property
     def found(self) -> int:
@@ -136,11 +138,6 @@ class Trial:
         return Estimate(k / m, low, high)
 
     @property
-    def shown_lines(self) -> CategoryLines | None:
-        """The lines by which categories are called on screen."""
-        return self.paper or self.lines
-
-    @property
     def record(self) -> dict[str, Any]:
         return {**asdict(self), "found": self.found}
 
@@ -149,12 +146,12 @@ class Trial:
         normals, impossible, quality = (
             Estimate(**record[name]) for name in ("above_normals", "above_impossible", "quality")
         )
-        lines, paper = (
+        lines, fixed = (
             None if record[name] is None else CategoryLines(**record[name])
-            for name in ("lines", "paper")
+            for name in ("lines", "fixed")
         )
         real = tuple(LeftOut(**each) for each in record["real"])
-        return cls(str(record["name"]), real, normals, impossible, quality, lines, paper)
+        return cls(str(record["name"]), real, normals, impossible, quality, lines, fixed)
 
 
 @dataclass(frozen=True)
@@ -179,6 +176,11 @@ class Rehearsal:
                 return each
         known = ", ".join(each.name for each in self.trials)
         raise SettingsError(f"{quote(name)} was not rehearsed", advice=f"choose from {known}")
+
+    def lines_of(self, name: str, how: Lines = "data") -> CategoryLines | None:
+        """The lines by which categories are called; a weak rehearsal is nothing to draw them by."""
+        trial = self.trial(name)
+        return trial.fixed if self.weak or how == "paper" else trial.lines
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -401,11 +403,11 @@ def _estimate(value: float, draws: Floats) -> Estimate:
 def _find_lines(
     name: str, folds: Sequence[Fold], scored: Sequence[Mapping[str, Floats]], rows: int
 ) -> tuple[CategoryLines | None, CategoryLines | None]:
-    """The lines with a stated error, for so many training rows, and the paper's own."""
-    if name not in _JUDGED_BY:
+    """The lines with a stated error, for so many training rows, and the fixed ones."""
+    if name not in JUDGED_BY:
         return None, None
     pooled = []
-    for column in _JUDGED_BY[name]:
+    for column in JUDGED_BY[name]:
         split = []
         for fold, each in zip(folds, scored, strict=True):
             # A count of rows is that of a fold; the line is for all of them.
@@ -415,19 +417,19 @@ def _find_lines(
     looks, support = pooled
     most = LINE if name == "eap" else _NOT_FAR * rows
     own = measure_lines(set_looks(looks[1]), set_support(support[0], most), looks, support)
-    return own, measure_lines(LINE, LINE, looks, support) if name == "eap" else None
+    return own, measure_lines(LINE, FIXED_SUPPORT[name], looks, support)
 
 
 def set_looks(normals: Floats) -> float:
-    """The lowest line that at most a tenth of the normals reach."""
+    """The lowest line that at most so many of the normals reach as are allowed to."""
     ordered = np.sort(normals)[::-1]
     # Just above the first that may not reach it, so that its equals do not, either.
-    return float(np.nextafter(ordered[int(ERROR * len(ordered))], np.inf))
+    return float(np.nextafter(ordered[int(NORMALS_ERROR * len(ordered))], np.inf))
 
 
 def set_support(real: Floats, most: float) -> float:
     """The highest line, up to ``most``, that at most a tenth of the real anomalies stay below."""
-    return min(float(np.sort(real)[int(ERROR * len(real))]), most)
+    return min(float(np.sort(real)[int(FAR_ERROR * len(real))]), most)
 
 
 def measure_lines(
@@ -472,7 +474,7 @@ def _serves_better(one: Trial, other: Trial) -> bool:
     return enough and other.quality.low <= one.quality.value
 
 
-def describe(rehearsal: Rehearsal, name: str) -> str:
+def describe(rehearsal: Rehearsal, name: str, how: Lines = "data") -> str:
     """One or two sentences on how right this evaluator is here."""
     trial = rehearsal.trial(name)
     m, found = rehearsal.m, trial.found
@@ -486,12 +488,11 @@ def describe(rehearsal: Rehearsal, name: str) -> str:
     second = (
         f"{average} above {_percent(trial.above_impossible.value)} of rows that cannot be real."
     )
-    return f"{first}{_describe_calls(trial, m)} {second}"
+    return f"{first}{_describe_calls(rehearsal.lines_of(name, how), m)} {second}"
 
 
-def _describe_calls(trial: Trial, m: int) -> str:
+def _describe_calls(lines: CategoryLines | None, m: int) -> str:
     """What the real anomalies would be called, where that is wrong."""
-    lines = trial.shown_lines
     if lines is None:
         return "."
     counts = {

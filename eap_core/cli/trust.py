@@ -138,7 +138,7 @@ def _write_words(found: Rehearsal) -> None:
             f"{each.found} of {found.m} ({_interval(each.found_share)})",
             _estimate(each.above_normals),
             _estimate(each.above_impossible),
-            *_calls(each.shown_lines, found.m),
+            *_calls(found.lines_of(each.name), found.m),
         ]
         for each in found.trials
     ]

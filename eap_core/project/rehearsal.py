@@ -11,7 +11,7 @@ from eap_core.store import explain_disk_errors
 from eap_core.store.cleanup import rehearsal_file
 from eap_core.store.store import Store
 
-_VERSION = 1  # of what is kept; what another version has kept counts as absent
+_VERSION = 2  # of what is kept; what another version has kept counts as absent
 
 
 def make_rehearsal(

@@ -37,6 +37,7 @@ from eap_core.analysis.neighbours import (
     place_by_umap,
 )
 from eap_core.analysis.score import column_name
+from eap_core.analysis.trust import FIXED_SUPPORT, JUDGED_BY, CategoryLines, Lines
 from eap_core.base.errors import SettingsError, quote
 from eap_core.base.problem import Problem
 from eap_core.base.progress import Progress, part_of, silent
@@ -46,10 +47,11 @@ from eap_core.health.images import SEEN, measure_change
 from eap_core.images.decode import rgb_of
 from eap_core.project.intake import open_small
 from eap_core.project.problem import PreparedProblem
+from eap_core.project.rehearsal import read_rehearsal
 from eap_core.review import ItemState
 from eap_core.review.queue import evaluator_columns
 from eap_core.scoring import percentiles, ranks
-from eap_core.scoring.posterior import category_of
+from eap_core.scoring.posterior import LINE, category_of
 from eap_core.scoring.workbench import Workbench
 from eap_core.store import cleanup, projects, runs
 from eap_core.store.items import Item, names_of
@@ -296,7 +298,7 @@ def run_frame(store: Store, run_id: str) -> pd.DataFrame:
         scores["percentile"] = percentiles(scores[column_name(chosen)])
     columns: dict[str, Any] = {name: values[kept] for name, values in scores.items()}
     if {"p_y", "covered"} <= set(columns):
-        columns["category"] = _categories(columns, chosen)
+        columns["category"] = _categories(columns, chosen, lines_in_use(store, run, chosen))
     if "rank" in columns:
         columns["rank"] = columns["rank"].astype(int)
     rows: dict[str, Any] = {"item": items, "id": [known[item][0] for item in items]}
@@ -324,16 +326,25 @@ def choose_score(store: Store, run_id: str, evaluator: str) -> None:
     runs.choose(store, run_id, evaluator, column_name(evaluator))
 
 
-_ENOUGH_ROWS = 1.0  # of those that reach as far; with fewer a candidate is too far by EAP-Reach
+def lines_in_use(store: Store, run: Run, chosen: str) -> CategoryLines | None:
+    """The lines between a run's categories with their errors; None where nothing is rehearsed."""
+    kept = read_rehearsal(store, run.id)
+    how: Lines = "paper" if run.settings.get("lines") == "paper" else "data"
+    return None if kept is None else kept.lines_of(_judged_by(chosen), how)
 
 
-def _categories(columns: Mapping[str, Any], chosen: str) -> npt.NDArray[np.str_]:
-    """By the chosen score's own parts where it has any, otherwise by EAP's."""
-    if chosen == "reach":
-        return category_of(
-            columns["reach_p"], (columns["reach_observations"] >= _ENOUGH_ROWS).astype(float)
-        )
-    return category_of(columns["p_y"], columns["covered"])
+def _judged_by(chosen: str) -> str:
+    """EAP-Reach has categories of its own; those of any other score are EAP's."""
+    return chosen if chosen in JUDGED_BY else "eap"
+
+
+def _categories(
+    columns: Mapping[str, Any], chosen: str, lines: CategoryLines | None
+) -> npt.NDArray[np.str_]:
+    name = _judged_by(chosen)
+    looks, support = (LINE, FIXED_SUPPORT[name]) if lines is None else (lines.looks, lines.support)
+    p, reach = (columns[each] for each in JUDGED_BY[name])
+    return category_of(p, reach, looks, support)
 
 
 PARTS = ("posterior", "looks", "support", "rows", "tied")

@@ -294,14 +294,14 @@ def test_it_is_said_in_plain_words() -> None:
         (0, 0, " normals, and all would be called realistic. On"),
     ):
         lines = CategoryLines(0.4, 0.5, 0.1, normal / 16, far / 16, 0.2)
-        trial = replace(found.trial("eap"), paper=lines)
+        trial = replace(found.trial("eap"), lines=lines)
         assert words in describe(replace(found, trials=(trial,)), "eap")
     only = replace(found.trial("eap"), real=found.trial("eap").real[:1])
-    assert describe(replace(found, m=1, trials=(replace(only, paper=lines),)), "eap") == (
+    assert describe(replace(found, m=1, trials=(replace(only, fixed=lines),)), "eap") == (
         "Your only real anomaly ranks above 90 % of unseen normals, and would be called realistic. "
         "It ranks above 80 % of rows that cannot be real."
     )
-    called = replace(only, paper=CategoryLines(0.4, 0.5, 0.1, 1.0, 0.0, 0.2))
+    called = replace(only, fixed=CategoryLines(0.4, 0.5, 0.1, 1.0, 0.0, 0.2))
     assert "; it would be called 'looks normal': judge it by eye. It ranks" in describe(
         replace(found, m=1, trials=(called,)), "eap"
     )

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 app = typer.Typer()
+Kind = Literal["foreign", "rescaled", "permuted", "uniform", "noise"]
 
 
 @app.command()
@@ -31,9 +32,26 @@ def study(
         str, typer.Option(help="Only these, with commas between; all if not given.")
     ] = "",
     evaluators: Annotated[
-        str, typer.Option(help="The evaluators, with commas between; or all.")
+        str,
+        typer.Option(
+            help="The evaluators, with commas between; all are the paper's thirteen, and only "
+            "these have ranks."
+        ),
     ] = "all",
+    unrealistic: Annotated[
+        Kind,
+        typer.Option(
+            help="The unrealistic candidates: foreign rows as in the paper, these rescaled to the "
+            "normals' mean and deviation, training rows with their columns permuted, uniform in "
+            "the normals' box, or normals with noise."
+        ),
+    ] = "foreign",
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="Splits of each data set.")] = 10,
+    first_seed: Annotated[int, typer.Option(min=0, help="The seed of the first split.")] = 0,
+    curves: Annotated[
+        bool,
+        typer.Option("--curves/--no-curves", help="Learning curves, nine tenths of the time."),
+    ] = True,
     curve_points: Annotated[
         int, typer.Option(min=2, help="Positions of a learning curve that are computed.")
     ] = 25,
@@ -59,11 +77,12 @@ def study(
     \b
     python -m eap_core study --data adbench --out results
     python -m eap_core study --data mine --out results --datasets pumps,valves --seeds 5
+    python -m eap_core study --data adbench --out permuted --unrealistic permuted --no-curves
     python -m eap_core study --data adbench --out results --scheduler tcp://10.0.0.5:8786
     """
     require("matplotlib", "study")  # for the report; said before the work, not after it
     from eap_core.analysis.score import evaluator_names
-    from eap_core.study.plan import plan_study
+    from eap_core.study.plan import claim_folder, plan_study
     from eap_core.study.report import write_outputs
     from eap_core.study.run import run_cells
 
@@ -75,10 +94,13 @@ def study(
             names=_split_names(datasets),
             evaluators=evaluator_names(_split_names(evaluators)),
             seeds=seeds,
-            points=curve_points,
+            points=curve_points if curves else 0,
             label=label,
             progress=part_of(progress, 0.0, 0.05),
+            unrealistic=unrealistic,
+            first_seed=first_seed,
         )
+        claim_folder(plan, out)
         output.say(*plan.notes)
         cells = plan.cells()
         outcome = run_cells(cells, out / "cells", compute, resume, part_of(progress, 0.05, 1.0))

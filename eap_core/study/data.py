@@ -34,6 +34,15 @@ from eap_core.images.sources import gather_folder
 from eap_core.readers import read_table
 from eap_core.readers.files import Reading
 from eap_core.scoring.posterior import CATEGORIES
+from eap_core.study.unrealistic import (
+    BORROWED,
+    FOREIGN,
+    Unrealistic,
+    add_noise,
+    fill_box,
+    permute,
+    rescale,
+)
 
 Track = Literal["tables", "images"]
 FEWEST_IN_TABLES = 100  # anomalies: the paper leaves smaller tables out
@@ -203,7 +212,7 @@ def _images(data: DataSet) -> list[_Image]:
     return found
 
 
-# Unrealistic candidates: rows of other data sets, brought to the same number of columns.
+# Foreign rows as unrealistic candidates, brought to the same number of columns.
 
 LENDERS = 5
 _MOST_ROWS = 250  # of each lender, at most half of them anomalies
@@ -283,7 +292,8 @@ _CLUSTERS = 10
 class Split:
     """The problem, which of its candidates are realistic, and held-out rows with their labels.
 
-    ``kinds`` index ``CATEGORIES``; ``lenders`` are the data sets of the unrealistic candidates.
+    ``kinds`` index ``CATEGORIES``; ``lenders`` are the data sets of the unrealistic candidates,
+    none where these are made of the training rows.
     """
 
     problem: Problem
@@ -325,8 +335,13 @@ def counts_of(anomalies: int) -> SplitCounts:
     return SplitCounts(test, train, min(round(0.4 * anomalies), 250, anomalies - test - train))
 
 
-def split_dataset(data: DataSet, pool: Sequence[DataSet], seed: int) -> Split:
-    """The same data sets and the same seed give the same split."""
+def split_dataset(
+    data: DataSet, pool: Sequence[DataSet], seed: int, unrealistic: Unrealistic = FOREIGN
+) -> Split:
+    """The same data sets, seed and kind of unrealistic candidates give the same split.
+
+    Another kind changes nothing but these candidates and the order of all.
+    """
     rows = data.rows()
     _check(data, rows)
     rng = np.random.default_rng([seed, zlib.crc32(data.name.encode())])
@@ -340,13 +355,21 @@ def split_dataset(data: DataSet, pool: Sequence[DataSet], seed: int) -> Split:
     realistic = others[: counts.candidates]
     invisible = normals[counts.test : counts.test + len(realistic)]
     train_normals = normals[counts.test + len(realistic) :][:_MOST_NORMALS]
-    lenders = lenders_of(data, pool, rng)
-    foreign = borrow(lenders, pool, rows.values.shape[1], len(realistic), rng)
-
     train = np.concatenate([train_normals, train_anomalies])
+    count, normal = len(realistic), rows.values[train_normals]
+    lenders = lenders_of(data, pool, rng) if unrealistic in BORROWED else []
+    if lenders:
+        strange = borrow(lenders, pool, rows.values.shape[1], count, rng)
+        strange = rescale(strange, normal) if unrealistic == "rescaled" else strange
+    elif unrealistic == "permuted":
+        strange = permute(rows.values[train], count, rng)
+    else:
+        make = fill_box if unrealistic == "uniform" else add_noise
+        strange = make(normal, count, rng)
+
     centre, spread = learn_scale(rows.values[train])
-    candidates = np.concatenate([rows.values[realistic], rows.values[invisible], foreign])
-    kinds = np.repeat(np.arange(3, dtype=np.int8), [len(realistic), len(invisible), len(foreign)])
+    candidates = np.concatenate([rows.values[realistic], rows.values[invisible], strange])
+    kinds = np.repeat(np.arange(3, dtype=np.int8), [len(realistic), len(invisible), len(strange)])
     # Ties are in the order of the ids, which must not know what is realistic.
     shuffled = rng.permutation(len(kinds))
     width = len(str(len(kinds)))

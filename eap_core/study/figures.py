@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import cycle
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -22,7 +23,7 @@ from scipy.optimize import isotonic_regression
 from eap_core.base.errors import escape_controls, require
 from eap_core.base.table import Floats
 from eap_core.study import results
-from eap_core.study.results import RANDOM, SIDES, Curves, Side, Significance, by_dataset
+from eap_core.study.results import EXTRAS, RANDOM, SIDES, Curves, Side, Significance, by_dataset
 
 if TYPE_CHECKING:  # it takes half a second, and most who import this module draw nothing
     from matplotlib.artist import Artist
@@ -82,6 +83,7 @@ _FONTS: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
 _SVG, _LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
 _MARGIN, _ROW = 14, 24
 _STEPS: Final = (1, 2, 5, 10)
+_ASIDE: Final = "^vsP"  # the marks of evaluators that are not the paper's
 _CURVES: Final = {
     "gain": ("Test accuracy, best first: higher is better", "LC_g"),
     "loss": ("Test accuracy, worst first: lower is better", "LC_p"),
@@ -235,13 +237,18 @@ def format_difference(value: float, digits: int = 3) -> str:
 
 
 def draw_auc(whole: pd.DataFrame, track: str, narrow: bool = False) -> Drawing:
-    """AUC_qlt on every data set, the best of EAP first: EAP, the best other there, the rest."""
+    """AUC_qlt on every data set, the best of EAP first: EAP, the best other there, the rest.
+
+    Evaluators that are not the paper's have marks of their own and are no best other.
+    """
     from matplotlib.container import ErrorbarContainer
     from matplotlib.legend_handler import HandlerErrorbar
 
     own = results.choose_featured(whole, track)
     found = by_dataset(whole, track, "AUC_qlt").sort_values(own, ascending=False, kind="stable")
-    found = found[[own, *(name for name in found.columns if name != own)]]
+    others = [str(name) for name in found.columns if name != own]
+    aside = found[[name for name in others if name in EXTRAS]]
+    found = found[[own, *(name for name in others if name not in EXTRAS)]]
     extremes = [by_dataset(whole, track, "AUC_qlt", how) for how in ("min", "max")]
     # The last row is the mean of all, which has no seeds and so no spread.
     mean, low, high = (
@@ -251,11 +258,14 @@ def draw_auc(whole: pd.DataFrame, track: str, narrow: bool = False) -> Drawing:
     methods, names, count = list(found.columns), [*map(str, found.index), "Mean"], len(found)
     width, most, figures, letters = (360, 96, 50, 13) if narrow else (900, 170, 170, 24)
     left, right = _measure(names, most) + 6, width - figures - 8
-    bottom = 68 + _ROW * (count + 1)
+    columns = 2 if narrow else 3
+    top = 62 + 18 * math.ceil(aside.shape[1] / columns)  # for their lines in the key
+    bottom = top + 6 + _ROW * (count + 1)
     y = np.array([*range(count), count + 0.25])
     with _blank(width, bottom + 40) as figure:
-        axes = _place(figure, left, 62, right, bottom)
-        axes.set(xlim=(min(0.5, math.floor(low.min() * 10) / 10), 1), ylim=(count + 0.75, -0.5))
+        axes = _place(figure, left, top, right, bottom)
+        least = min([float(low.min()), *aside.min()])
+        axes.set(xlim=(min(0.5, math.floor(least * 10) / 10), 1), ylim=(count + 0.75, -0.5))
         edges = -left / (right - left), (width - left) / (right - left)
         for i in range(0, count, 2):
             axes.axhspan(i - 0.5, i + 0.5, *edges, color=LIGHT["stripe"], lw=0, zorder=0)
@@ -267,16 +277,20 @@ def draw_auc(whole: pd.DataFrame, track: str, narrow: bool = False) -> Drawing:
         axes.set_xlabel("AUC_qlt (dashed: 0.5, no better than chance)")
         _name_rows(axes, y, names, letters)
         _mark_methods(axes, y, methods, mean, np.abs([low - mean, high - mean]))
+        _mark_aside(axes, y, aside)
         if len(methods) > 1:
             _note_gaps(axes, y, methods, mean, narrow)
         key = [entry[::-1] for entry in axes.get_legend_handles_labels()]
         look: dict[str, Any] = {"borderpad": 0, "borderaxespad": 0.2, "fontsize": 12}
         look["handler_map"] = {ErrorbarContainer: HandlerErrorbar(xerr_size=0.9)}
-        figure.legend(*key, loc="upper left", ncols=2 if narrow else 3, **look)
+        figure.legend(*key, loc="upper left", ncols=columns, **look)
         words = (
             f"Mean over the seeds on each of {count} data sets: {own} against the best other "
             f"evaluator there. Mean of all: {own} {mean[-1, 0]:.3f}."
         )
+        if aside.shape[1]:
+            means = ", ".join(f"{name} {value:.3f}" for name, value in aside.mean().items())
+            words += f" Not the paper’s: {means}."
         return _finish(figure, f"AUC_qlt by data set, {track}", words)
 
 
@@ -300,6 +314,15 @@ def _mark_methods(
             _hint(marks[0], *(f"{methods[j]} {mean[i, j]:.3f}" for i, j in zip(*at, strict=True)))
 
 
+def _mark_aside(axes: Axes, y: Floats, aside: pd.DataFrame) -> None:
+    """Those that are not the paper's, marked so."""
+    for (name, values), mark in zip(aside.items(), cycle(_ASIDE), strict=False):
+        x = [*values, values.mean()]
+        look: dict[str, Any] = {"ms": 6, "mfc": "none", "color": LIGHT["third"], "ls": "none"}
+        (marks,) = axes.plot(x, y, mark, label=f"{name}*", **look)
+        _hint(marks, *(f"{name}, not the paper’s: {value:.3f}" for value in x))
+
+
 def _note_gaps(axes: Axes, y: Floats, methods: Sequence[str], mean: Floats, narrow: bool) -> None:
     """How far the first evaluator is from the best other in each row, in figures."""
     x, ha, words = (54, "right", "gap") if narrow else (8, "left", f"{methods[0]} − best other")
@@ -310,6 +333,11 @@ def _note_gaps(axes: Axes, y: Floats, methods: Sequence[str], mean: Floats, narr
         _note(axes, format_difference(row[0] - row[best]), 54, at, ha="right", weight=weight)
         if not narrow:
             _note(axes, f"vs {methods[best]}", 64, at, color=_QUIET)
+
+
+def mark_extra(name: str) -> str:
+    """The name, with a star where the evaluator is not the paper's."""
+    return f"{name}*" if name in EXTRAS else name
 
 
 def draw_curves(found: Curves, side: Side, of: str, height: float = 300) -> Drawing:
@@ -339,7 +367,7 @@ def draw_curves(found: Curves, side: Side, of: str, height: float = 300) -> Draw
             axes.plot(found.at, mean[j], **look)
             to_label = [1.007, 1.045], [last[j], labels[j]]
             axes.plot(*to_label, transform=axes.get_yaxis_transform(), **look)
-            _note(axes, name, 16, labels[j], weight=weight)
+            _note(axes, mark_extra(name), 16, labels[j], weight=weight)
         ends = ", ".join(f"{n} {value:.3f}" for n, value in zip(found.methods, last, strict=True))
         words = f"Test accuracy by share of candidates added, {of}. At the end: {ends}."
         return _finish(figure, title, words)
@@ -384,7 +412,7 @@ def draw_ranks(whole: pd.DataFrame, track: str, narrow: bool = False) -> Drawing
     """The rank by AUC_qlt of every evaluator on every data set, and its mean, best first."""
     from matplotlib import colormaps
 
-    ranks = by_dataset(results.rank_experiments(whole), track, "rAUC_qlt")
+    ranks = by_dataset(results.rank_experiments(whole), track, "rAUC_qlt").dropna(axis="columns")
     ranks = ranks[ranks.mean().sort_values(kind="stable").index]
     methods, names, count = list(ranks.columns), [*map(str, ranks.index), "Mean"], len(ranks)
     values, y = np.vstack([ranks, ranks.mean()]), np.array([*range(count), count + 0.25])
@@ -483,12 +511,15 @@ def _draw_all(cells: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
     for track in results.tracks(whole):
         own = results.choose_featured(whole, track)
         methods = results.choose_methods(found.table, track, own)
-        both = {side: results.average_curves(whole, track, side, methods) for side in SIDES}
-        panels = [draw_curves(each, side, each.over(track)) for side, each in both.items()]
         yield f"auc_{track}", draw_auc(whole, track)
-        yield f"curves_{track}", _join(panels, f"Learning curves, {track}")
-        yield f"ranks_{track}", draw_ranks(whole, track)
-        yield f"differences_{track}", draw_differences(results.compare_evaluators(cells, track))
+        if results.has_curves(whole):
+            both = {side: results.average_curves(whole, track, side, methods) for side in SIDES}
+            panels = [draw_curves(each, side, each.over(track)) for side, each in both.items()]
+            yield f"curves_{track}", _join(panels, f"Learning curves, {track}")
+        test = results.compare_evaluators(cells, track)
+        if test.ranks:
+            yield f"ranks_{track}", draw_ranks(whole, track)
+            yield f"differences_{track}", draw_differences(test)
     for track in results.tracks(found.sweep.rename(columns={"data": "track"})):
         yield f"priors_{track}", draw_priors(found.sweep, track)
 

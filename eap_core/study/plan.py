@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import sklearn
 
-from eap_core.base.errors import DataError, EapError, quote
-from eap_core.base.files import key_of
+from eap_core.base.errors import DataError, EapError, SettingsError, quote
+from eap_core.base.files import explain_unwritable, key_of, whole_file
 from eap_core.base.progress import Progress, equal_parts, silent
 from eap_core.evaluators import EVALUATORS
 from eap_core.scoring.settings import AUTHORS
@@ -23,13 +24,17 @@ from eap_core.study.data import (
     with_rows,
 )
 from eap_core.study.run import Cell
+from eap_core.study.unrealistic import FOREIGN, Unrealistic, check_kind
 
 _FORM = "1"  # counted up whenever the same plan comes to mean other figures
 
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """``datasets`` are studied, ``pool`` are all that may lend rows."""
+    """``datasets`` are studied, ``pool`` are all that may lend rows.
+
+    Without ``points`` there are no learning curves. Seeds are counted from ``first_seed``.
+    """
 
     datasets: tuple[DataSet, ...]
     pool: tuple[DataSet, ...]
@@ -37,13 +42,23 @@ class StudyPlan:
     evaluators: tuple[str, ...]
     points: int
     notes: tuple[str, ...] = ()
+    unrealistic: Unrealistic = FOREIGN
+    first_seed: int = 0
 
     def cells(self) -> list[Cell]:
         """Seed by seed, so that an unfinished study knows something of every data set."""
         prints = {one.name: fingerprint(one) for one in {*self.pool, *self.datasets}}
         return [
-            Cell(data, seed, self.pool, self.evaluators, self.points, self._key(data, seed, prints))
-            for seed in range(self.seeds)
+            Cell(
+                data,
+                seed,
+                self.pool,
+                self.evaluators,
+                self.points,
+                self._key(data, seed, prints),
+                self.unrealistic,
+            )
+            for seed in range(self.first_seed, self.first_seed + self.seeds)
             for data in self.datasets
         ]
 
@@ -54,6 +69,8 @@ class StudyPlan:
             *(repr(EVALUATORS[name]) for name in self.evaluators),
             *(str(self.points), data.name, data.label or "", str(seed), prints[data.name]),
             *(text for one in lenders for text in (one.name, prints[one.name])),
+            # Cells of the paper's kind were kept before there were others.
+            *(() if self.unrealistic == FOREIGN else (self.unrealistic,)),
         )
 
 
@@ -66,12 +83,15 @@ def plan_study(
     points: int,
     label: str | None = None,
     progress: Progress = silent,
+    unrealistic: str = FOREIGN,
+    first_seed: int = 0,
 ) -> StudyPlan:
     """The study of a folder's data sets, or of those of these names.
 
     Images become rows in the folder ``features`` first. A data set that cannot be read stays in, so
     that its cells say why, but lends no rows.
     """
+    kind = check_kind(unrealistic)
     found = find_datasets(folder, label)
     choose_datasets(found, names)  # a wrong name is said before the work
     made = [
@@ -88,7 +108,39 @@ def plan_study(
             code="datasets-small",
         )
     pool = tuple(one for one, count in anomalies.items() if count is not None)
-    return StudyPlan(tuple(wanted), pool, seeds, tuple(evaluators), points, notes)
+    chosen = tuple(wanted), pool, seeds, tuple(evaluators), points, notes
+    return StudyPlan(*chosen, kind, first_seed)
+
+
+# What a folder of results is of: figures of two kinds of candidates would not compare.
+
+_FILE = "plan.json"
+
+
+def claim_folder(plan: StudyPlan, out: Path) -> None:
+    """Say in the folder which kind of unrealistic candidates it is for; refuse another's."""
+    known = _kind_of(out)
+    if known is not None and known != plan.unrealistic:
+        raise SettingsError(
+            f"{quote(out.name)} holds a study whose unrealistic candidates are {quote(known)}, not "
+            f"{quote(plan.unrealistic)}",
+            advice="keep each kind in a folder of its own",
+        )
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with whole_file(out / _FILE) as file:
+            file.write(json.dumps({"unrealistic": plan.unrealistic}).encode())
+    except OSError as error:
+        raise explain_unwritable(out, error) from error
+
+
+def _kind_of(out: Path) -> str | None:
+    """The kind in a folder's plan; the paper's where there are cells from before there were any."""
+    try:
+        found = json.loads((out / _FILE).read_text(encoding="utf-8"))
+        return str(found["unrealistic"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return FOREIGN if any((out / "cells").glob("*.json")) else None
 
 
 def _large_enough(

@@ -24,12 +24,13 @@ from eap_core.study.figures import (
     draw_priors,
     draw_ranks,
     format_difference,
+    mark_extra,
 )
 from eap_core.study.plan import StudyPlan
 from eap_core.study.results import (
     EXPERIMENT,
+    EXTRAS,
     METRICS,
-    RANKS,
     SIDES,
     TOO_FEW,
     Significance,
@@ -39,17 +40,23 @@ from eap_core.study.results import (
     by_dataset,
     choose_featured,
     choose_methods,
+    choose_rank,
     compare_evaluators,
     compare_orders,
     compare_with_paper,
     complete_experiments,
+    count_better,
+    has_curves,
     has_enough,
     in_order,
+    measured,
+    name_unrealistic,
     read_published,
     summarise,
     tracks,
 )
 from eap_core.study.run import CellOutcome, FailedCell, Result
+from eap_core.study.unrealistic import FOREIGN, WORDS
 
 # What the figures say, in sentences.
 
@@ -58,22 +65,40 @@ TITLES = {"images": "Images", "tables": "Tables"}
 
 def headline(rows: pd.DataFrame, track: str, whole: pd.DataFrame, found: Significance) -> str:
     """Who came first, by how much, over how much data, and whether that may be chance."""
-    by_auc = rows.sort_values("AUC_qlt", ascending=False, kind="stable").set_index("evaluator")
+    ranked = rows[~rows["evaluator"].isin(EXTRAS)]
+    by_auc = ranked.sort_values("AUC_qlt", ascending=False, kind="stable").set_index("evaluator")
     means = {str(name): float(value) for name, value in by_auc["AUC_qlt"].items()}
     order, own = list(means), str(found.reference)
     over = experiments(whole, track)
+    if not order:
+        return f"None of the paper’s evaluators was run, over {over}."
     if len(order) == 1:
-        return f"Only {own} was run: its mean AUC_qlt is {means[own]:.3f}, over {over}."
+        only = f"Only {own}" if len(rows) == 1 else f"Of the paper’s evaluators only {own}"
+        return f"{only} was run: its mean AUC_qlt is {means[own]:.3f}, over {over}."
+    first = "came first" if len(rows) == len(ranked) else "came first of the paper’s"
     if order[0] == own:
         other = order[1]
-        ahead = f"{own} came first with a mean AUC_qlt of {means[own]:.3f}, "
+        ahead = f"{own} {first} with a mean AUC_qlt of {means[own]:.3f}, "
         ahead += f"{means[own] - means[other]:.3f} above {other} ({means[other]:.3f})"
     else:
         other = order[0]
-        ahead = f"{other} came first with a mean AUC_qlt of {means[other]:.3f}; {own} came "
+        ahead = f"{other} {first} with a mean AUC_qlt of {means[other]:.3f}; {own} came "
         ahead += f"{_ordinal(order.index(own) + 1)}, {means[other] - means[own]:.3f} below"
         ahead += f" ({means[own]:.3f})"
     return f"{ahead}, over {over}. {chance(found, other)}"
+
+
+def beside_ranks(rows: pd.DataFrame, track: str, whole: pd.DataFrame, found: Significance) -> str:
+    """The figures of evaluators that are not the paper's, and how often they beat the reference."""
+    parts = []
+    for name, mean in zip(rows["evaluator"], rows["AUC_qlt"], strict=True):
+        if name in EXTRAS:
+            words = f"{name} {mean:.3f}"
+            if own := found.reference:
+                better = count_better(whole, track, str(name), own)
+                words += f", better than {own} on {better} of {found.datasets}"
+            parts.append(words)
+    return f"Not the paper’s, and without a rank: {'; '.join(parts)}." if parts else ""
 
 
 def chance(found: Significance, other: str) -> str:
@@ -165,37 +190,49 @@ def element(name: str, attributes: Mapping[str, str], *inside: str) -> str:
     return f"<{name}{given}>{''.join(inside)}</{name}>" if inside else f"<{name}{given}/>"
 
 
-def main_table(table: pd.DataFrame, track: str) -> str:
-    """Means beside the paper's, with the difference; the best of ours in bold."""
-    rows = table[table["data"] == track]
+def main_table(table: pd.DataFrame, track: str, kind: str = FOREIGN) -> str:
+    """Means beside the paper's, with the difference; the best of ours in bold.
+
+    Evaluators that are not the paper's stand below a line. Beside other unrealistic candidates than
+    the paper's its figures would not compare, and are left out.
+    """
+    rows, rank = table[table["data"] == track], choose_rank(table)
+    extra, metrics, like = rows["evaluator"].isin(EXTRAS), measured(table), kind == FOREIGN
     both = compare_with_paper(table).set_index(["data", "evaluator", "metric"])
-    best = {m: float((rows[m] * sign).max()) * sign for m, sign in METRICS.items()}
-    paper = read_published().set_index(["data", "evaluator"])["avg_rank"]
+    best = {m: float((rows.loc[~extra, m] * sign).max()) * sign for m, sign in metrics.items()}
+    paper = read_published().set_index(["data", "evaluator"])[rank]
     # Ranks among another number of evaluators would not compare.
-    comparable = set(rows["evaluator"]) == set(read_published()["evaluator"])
+    comparable = like and set(rows.loc[~extra, "evaluator"]) == set(read_published()["evaluator"])
     body = []
-    for name, rank in zip(rows["evaluator"], rows["avg_rank"], strict=True):
+    for name, place, aside in zip(rows["evaluator"], rows[rank], extra, strict=True):
         cells = []
-        for metric in METRICS:
+        for metric in metrics:
             own, theirs = (float(both.loc[(track, name, metric), c]) for c in ("ours", "paper"))
-            cells.append(_beside(own, theirs, 3, own == best[metric]))
-        top = rank == rows["avg_rank"].min()
-        if comparable:
-            cells.append(_beside(float(rank), float(paper[(track, name)]), 2, top))
+            top = own == best[metric] and not aside
+            cells.append(_beside(own, theirs, 3, top) if like else _number(f"{own:.3f}", top))
+        top = place == rows[rank].min()
+        if aside:
+            cells.append(_number("–"))
+        elif comparable:
+            cells.append(_beside(float(place), float(paper[(track, name)]), 2, top))
         else:
-            cells.append(_number(f"{rank:.2f}", top))
+            cells.append(_number(f"{place:.2f}", top))
         body.append([_head(name), *cells])
+    if extra.any():
+        wide = {"scope": "rowgroup", "class": "line", "colspan": str(len(metrics) + 2)}
+        body.insert(int((~extra).sum()), [element("th", wide, "Not the paper’s: without a rank")])
     trio = [element("span", {"class": name}, name) for name in ("ours", "paper", "gap")]
-    heads = [_title_metric(metric, sign, *trio) for metric, sign in METRICS.items()]
+    heads = [_title_metric(m, sign, *(trio if like else ())) for m, sign in metrics.items()]
     last = _title_metric("Mean rank", -1, *(trio if comparable else ()))
-    caption = "Means over all experiments: ours, the paper’s, and the gap between them"
+    caption = "Means over all experiments"
+    caption += ": ours, the paper’s, and the gap between them" if like else ""
     return _table(caption, ["Evaluator", *heads, last], body, "main")
 
 
 def rank_table(table: pd.DataFrame, track: str, kind: str) -> str:
     """Mean ranks by each metric."""
-    rows = table[table["data"] == track]
-    columns = [*RANKS, "avg_rank"]
+    rows = table[table["data"] == track].dropna(subset="avg_rank")
+    columns = [*(f"r{metric}" for metric in METRICS), "avg_rank"]
     body = [
         [_head(str(row[kind])), *(_number(f"{row[column]:.2f}") for column in columns)]
         for _, row in rows.iterrows()
@@ -211,7 +248,9 @@ def dataset_table(whole: pd.DataFrame, track: str) -> str:
         [_head(str(name)), *(_number(f"{value:.3f}") for value in values)]
         for name, values in zip(wide.index, wide.to_numpy(dtype=float), strict=True)
     ]
-    return _table("AUC_qlt, mean over the seeds", ["Data set", *map(str, wide.columns)], body)
+    heads = [mark_extra(str(name)) for name in wide.columns]
+    note = "; * not the paper’s" if EXTRAS & {*wide.columns} else ""
+    return _table(f"AUC_qlt, mean over the seeds{note}", ["Data set", *heads], body)
 
 
 def against_table(found: Significance) -> str:
@@ -233,15 +272,16 @@ def against_table(found: Significance) -> str:
 def sweep_table(sweep: pd.DataFrame, track: str) -> str:
     """Means and mean rank under each prior, by its size."""
     rows = sweep[sweep["data"] == track].set_index("prior")
-    best = {m: float((rows[m] * sign).max()) * sign for m, sign in METRICS.items()}
-    best["avg_rank"] = float(rows["avg_rank"].min())
+    metrics, rank = measured(sweep), choose_rank(sweep)
+    best = {m: float((rows[m] * sign).max()) * sign for m, sign in metrics.items()}
+    best[rank] = float(rows[rank].min())
     columns = {metric: rows[metric].to_dict() for metric in best}
     body = []
     for name in in_order(str(name) for name in rows.index):
         values = {column: float(columns[column][name]) for column in best}
-        words = {c: f"{v:.{2 if c == 'avg_rank' else 3}f}" for c, v in values.items()}
+        words = {c: f"{v:.{2 if c == rank else 3}f}" for c, v in values.items()}
         body.append([_head(name), *(_number(words[c], values[c] == best[c]) for c in best)])
-    heads = [_title_metric(metric, sign) for metric, sign in METRICS.items()]
+    heads = [_title_metric(metric, sign) for metric, sign in metrics.items()]
     caption = f"EAP under {len(rows)} priors, means over all experiments"
     return _table(caption, ["Prior", *heads, _title_metric("Mean rank", -1)], body)
 
@@ -312,10 +352,12 @@ def write_report(cells: pd.DataFrame, about: About) -> str:
     found = summarise(cells)
     whole, _ = complete_experiments(cells, "evaluator")
     tests = {track: compare_evaluators(cells, track) for track in tracks(whole)}
-    sections = [_track(whole, found, track, tests[track]) for track in tests]
+    kind = name_unrealistic(cells)
+    sections = [_track(whole, found, track, tests[track], kind) for track in tests]
+    parts = [_measures(cells), *sections, *_priors(found), _describe_making(about)]
     body = [
         element("header", {}, *_top(cells, whole, found, tests)),
-        element("main", {}, _measures(), *sections, *_priors(found), _describe_making(about)),
+        element("main", {}, *parts),
     ]
     head = [
         element("meta", {"charset": "utf-8"}),
@@ -341,13 +383,23 @@ def _colours(colours: Mapping[str, str]) -> str:
 def _top(
     cells: pd.DataFrame, whole: pd.DataFrame, found: Summary, tests: Mapping[str, Significance]
 ) -> Iterator[str]:
+    kind = name_unrealistic(cells)
     yield element("h1", {}, "Which score finds the realistic synthetic anomalies?")
+    text = f"Unrealistic candidates ({kind}): {WORDS.get(kind, kind)}."
+    if kind != FOREIGN:
+        text += " The paper’s are rows of other data sets: its figures are not beside these."
+    yield from _paragraphs(text)
     for track, test in tests.items():
         rows = found.table[found.table["data"] == track]
         first = headline(rows, track, whole, test)
-        beside = beside_paper(found.table, track, str(test.reference))
+        paper = kind == FOREIGN
+        beside = [
+            beside_paper(found.table, track, str(test.reference)) if paper else "",
+            beside_ranks(rows, track, whole, test),
+        ]
         parts = [element("h2", {}, TITLES[track]), element("p", {}, escape_text(first))]
-        yield element("div", {"class": "headline"}, *parts, *_paragraphs(beside, "quiet"))
+        parts += [part for text in beside for part in _paragraphs(text, "quiet")]
+        yield element("div", {"class": "headline"}, *parts)
     yield from _missing(cells, whole)
     links = {track: TITLES[track] for track in tests} | (
         {"priors": "Priors"} if len(found.sweep) else {}
@@ -380,31 +432,49 @@ def _paragraphs(text: str, style: str = "") -> list[str]:
     return [element("p", {"class": style} if style else {}, escape_text(text))] if text else []
 
 
-def _measures() -> str:
+def _measures(cells: pd.DataFrame) -> str:
+    there = measured(cells) or METRICS
     rows = [
-        element("dt", {}, escape_text(name)) + element("dd", {}, escape_text(text))
-        for name, text in _MEASURES.items()
+        element("dt", {}, escape_text(name)) + element("dd", {}, escape_text(_MEASURES[name]))
+        for name in there
     ]
-    return element("section", {}, element("h2", {}, "What is measured"), element("dl", {}, *rows))
+    parts = [element("h2", {}, "What is measured")]
+    missing = [name for name in METRICS if name not in there]
+    if missing:
+        text = f"{', '.join(missing)} were not computed: the study was run without learning curves."
+        parts += _paragraphs(text, "missing")
+    return element("section", {}, *parts, element("dl", {}, *rows))
 
 
-def _track(whole: pd.DataFrame, found: Summary, track: str, test: Significance) -> str:
-    own = choose_featured(whole, track)
+def _track(
+    whole: pd.DataFrame, found: Summary, track: str, test: Significance, kind: str = FOREIGN
+) -> str:
+    own, ranks = choose_featured(whole, track), []
+    if has_curves(whole) and test.ranks:
+        table = rank_table(found.table, track, "evaluator")
+        ranks = [_details("Ranks by each measure", table)]
     parts = [
         element("h2", {}, TITLES[track]),
-        element("h3", {}, "Against the paper’s figures"),
-        main_table(found.table, track),
-        _details("Ranks by each measure", rank_table(found.table, track, "evaluator")),
+        element("h3", {}, "Against the paper’s figures" if kind == FOREIGN else "In figures"),
+        main_table(found.table, track, kind),
+        *ranks,
         element("h3", {}, f"{escape_text(own)} on every data set"),
+        *_paragraphs("* not the paper’s." if EXTRAS & {*whole["method"]} else "", "quiet"),
         _both(draw_auc(whole, track), draw_auc(whole, track, narrow=True)),
         _details("The same in figures", dataset_table(whole, track)),
-        *_learning(whole, found, track, own),
-        element("h3", {}, "Ranks on every data set"),
-        *_paragraphs("By AUC_qlt, averaged over the seeds; 1 (yellow) is the best.", "quiet"),
-        _both(draw_ranks(whole, track), draw_ranks(whole, track, narrow=True)),
+        *(_learning(whole, found, track, own) if has_curves(whole) else ()),
+        *_ranks(whole, track, test),
         *_significance(test),
     ]
     return element("section", {"id": track}, *parts)
+
+
+def _ranks(whole: pd.DataFrame, track: str, test: Significance) -> Iterator[str]:
+    if len(test.ranks) < 2:
+        return  # one evaluator is the first everywhere
+    yield element("h3", {}, "Ranks on every data set")
+    yield from _paragraphs("By AUC_qlt, averaged over the seeds; 1 (yellow) is the best.", "quiet")
+    yield _both(draw_ranks(whole, track), draw_ranks(whole, track, narrow=True))
 
 
 def _learning(whole: pd.DataFrame, found: Summary, track: str, own: str) -> Iterator[str]:
@@ -414,6 +484,7 @@ def _learning(whole: pd.DataFrame, found: Summary, track: str, own: str) -> Iter
     yield element("h3", {}, "What the candidates do for a classifier")
     band = "; bands are one standard error over the data sets" if len(sets) > 1 else ""
     text = f"{own}, the strongest others by their ranks, and a random order, averaged{band}."
+    text += " * not the paper’s." if EXTRAS & {*methods} else ""
     yield from _paragraphs(text, "quiet")
     panels = [draw_curves(both[side], side, both[side].over(track)).inline() for side in SIDES]
     yield element("div", {"class": "panels"}, *panels)
@@ -482,6 +553,7 @@ def _details(title: str, *inside: str) -> str:
 # What a study leaves behind: cells, tables, the comparison with the paper, and a report.
 
 _SHOWN = ("data", "evaluator", "AUC_qlt", "rAUC_qlt", "avg_rank")
+_LINE = "— not the paper’s —"
 
 
 def write_outputs(
@@ -493,19 +565,33 @@ def write_outputs(
         return None
     cells = frame_of(outcome.results)
     summary = results.summarise(cells)
+    own = {} if plan.unrealistic == FOREIGN else {"unrealistic": plan.unrealistic}
     write_frame(cells, out / "cells.parquet")
-    write_frame(summary.table, out / "table.csv")
-    write_frame(summary.sweep, out / "sweep.csv")
-    write_frame(results.compare_with_paper(summary.table), out / "comparison.csv")
+    write_frame(summary.table.assign(**own), out / "table.csv")
+    write_frame(summary.sweep.assign(**own), out / "sweep.csv")
+    if not own:  # the paper has no other kind
+        write_frame(results.compare_with_paper(summary.table), out / "comparison.csv")
     write_frame(_times(outcome.results), out / "times.csv")
     _write_text(out / "report.html", write_report(cells, about(plan, outcome)))
-    rows = summary.table[list(_SHOWN)]
-    return list(_SHOWN), [tuple(row) for row in rows.itertuples(index=False)]
+    shown = [name for name in _SHOWN if name in summary.table]
+    return shown, list(_shown_rows(summary.table[shown]))
+
+
+def _shown_rows(table: pd.DataFrame) -> Iterator[Sequence[object]]:
+    """The rows of a table for people; those that are not the paper's below a line."""
+    for data, rows in table.groupby("data"):
+        extra = rows["evaluator"].isin(EXTRAS)
+        yield from rows[~extra].itertuples(index=False, name=None)
+        if extra.any():
+            yield (data, _LINE, *("" for _ in table.columns[2:]))
+        yield from rows[extra].astype(object).fillna("–").itertuples(index=False, name=None)
 
 
 def frame_of(found: Sequence[Result]) -> pd.DataFrame:
     """One row for each cell and method, in an order that does not depend on who was first."""
-    head = ("track", "dataset", "seed")
+    head = ["track", "dataset", "seed"]
+    if any(cell.get("unrealistic", FOREIGN) != FOREIGN for cell in found):
+        head.append("unrealistic")
     rows = [
         {name: cell[name] for name in head} | row
         for cell in sorted(found, key=lambda cell: tuple(cell[name] for name in head))
@@ -516,12 +602,17 @@ def frame_of(found: Sequence[Result]) -> pd.DataFrame:
 
 def about(plan: StudyPlan, outcome: CellOutcome) -> dict[str, str | Sequence[str]]:
     """How the figures were made, without anything that differs from one machine to the next."""
+    curves = (
+        f"{plan.points} positions; a random forest of 100 trees for tables, a support vector "
+        "machine with an RBF kernel for images"
+    )
+    first = f", from {plan.first_seed} on" if plan.first_seed else ""
     return {
-        "Data sets": f"{len(plan.datasets)}, each split with {plan.seeds} seeds",
+        "Data sets": f"{len(plan.datasets)}, each split with {plan.seeds} seeds{first}",
+        "Unrealistic candidates": f"{plan.unrealistic}: {WORDS[plan.unrealistic]}",
         "Cells": f"{len(outcome.results)} of {len(plan.datasets) * plan.seeds}",
         "Evaluators": ", ".join(plan.evaluators),
-        "Learning curves": f"{plan.points} positions; a random forest of 100 trees for tables, a "
-        "support vector machine with an RBF kernel for images",
+        "Learning curves": curves if plan.points else "not computed",
         "Notes": list(plan.notes),
         "Failed cells": [f"{one.cell.name}: {one.reason}" for one in outcome.failed],
     }

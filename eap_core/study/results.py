@@ -18,6 +18,7 @@ from scipy.stats import friedmanchisquare, rankdata, spearmanr, studentized_rang
 from eap_core.base.errors import DataError, list_names
 from eap_core.base.table import Floats
 from eap_core.evaluators import EVALUATORS
+from eap_core.study.unrealistic import FOREIGN
 
 # 1 where more is better, -1 where less is.
 METRICS: Final[Mapping[str, int]] = MappingProxyType(
@@ -32,6 +33,8 @@ NAMES: Final[Mapping[str, str]] = MappingProxyType(
 )
 EAP: Final = NAMES["eap"]
 RANDOM: Final = NAMES["random"]
+# Those that the paper's tables do not have: they have figures, but no rank among its thirteen.
+EXTRAS: Final = frozenset(NAMES[key] for key, each in EVALUATORS.items() if not each.in_paper)
 _NUMBER: Final = re.compile(r"\d+(\.\d*)?")
 Kind = Literal["evaluator", "prior"]
 Side = Literal["gain", "loss"]
@@ -76,7 +79,7 @@ class Curves:
 
 
 def summarise(cells: pd.DataFrame) -> Summary:
-    """Means and mean ranks per track, best first."""
+    """Means and mean ranks per track, best first; those without a rank last."""
     evaluators, left_out = complete_experiments(cells, "evaluator")
     priors, sweep_left_out = complete_experiments(cells, "prior")
     table, sweep = _table(evaluators, "evaluator"), _table(priors, "prior")
@@ -93,18 +96,45 @@ def complete_experiments(cells: pd.DataFrame, kind: Kind) -> tuple[pd.DataFrame,
         chosen = chosen.assign(method=_name_methods(chosen["method"]))
     chosen = chosen.assign(place=_places(chosen["method"])).sort_values([*EXPERIMENT, "place"])
     methods = chosen.groupby("track")["method"].nunique()
-    whole = chosen.dropna(subset=list(METRICS))
+    whole = chosen.dropna(subset=list(measured(chosen)))
     present = whole.groupby(EXPERIMENT)["method"].transform("size")
     kept = whole[present == whole["track"].map(methods)].reset_index(drop=True)
     return kept, _experiments(chosen) - _experiments(kept)
 
 
+def measured(figures: pd.DataFrame) -> dict[str, int]:
+    """The metrics that were computed: without learning curves AUC_qlt only."""
+    return {metric: sign for metric, sign in METRICS.items() if metric in figures}
+
+
+def has_curves(figures: pd.DataFrame) -> bool:
+    return len(measured(figures)) == len(METRICS)
+
+
+def name_unrealistic(cells: pd.DataFrame) -> str:
+    """The kind of unrealistic candidates in all cells; they name it unless it is the paper's."""
+    if "unrealistic" not in cells:
+        return FOREIGN
+    kinds = sorted({str(kind) for kind in cells["unrealistic"].fillna(FOREIGN)})
+    if len(kinds) > 1:
+        raise DataError(
+            f"there are unrealistic candidates of several kinds: {', '.join(kinds)}",
+            advice="their figures do not compare: keep one kind",
+        )
+    return kinds[0] if kinds else FOREIGN
+
+
 def rank_experiments(whole: pd.DataFrame) -> pd.DataFrame:
-    """Complete experiments with a rank for each metric, 1 the best; equals share their mean."""
-    each = whole.groupby(EXPERIMENT)
+    """Complete experiments with a rank for each metric, 1 the best; equals share their mean.
+
+    Evaluators that are not the paper's have none, and change none.
+    """
+    metrics = measured(whole)
+    extra = whole["method"].isin(EXTRAS)
+    each = whole.assign(**{m: whole[m].mask(extra) for m in metrics}).groupby(EXPERIMENT)
     ranks = {
         f"r{metric}": each[metric].rank(method="average", ascending=sign < 0)
-        for metric, sign in METRICS.items()
+        for metric, sign in metrics.items()
     }
     return whole.assign(**ranks)
 
@@ -136,13 +166,24 @@ def average_curves(whole: pd.DataFrame, track: str, side: Side, methods: Sequenc
 
 
 def choose_featured(whole: pd.DataFrame, track: str) -> str:
-    """EAP where it was run, otherwise the best by its ranks."""
+    """EAP where it was run, otherwise the best by its ranks, or by AUC_qlt where none has any."""
     ranks = by_dataset(rank_experiments(whole), track, "rAUC_qlt").mean()
+    if ranks.isna().all():
+        ranks = -by_dataset(whole, track, "AUC_qlt").mean()
     return EAP if EAP in ranks.index else str(ranks.idxmin())
 
 
+def count_better(whole: pd.DataFrame, track: str, name: str, other: str) -> int:
+    """On how many data sets an evaluator's AUC_qlt, averaged over the seeds, is above another's."""
+    means = by_dataset(whole, track, "AUC_qlt")
+    return int((means[name] > means[other]).sum())
+
+
 def choose_methods(table: pd.DataFrame, track: str, own: str) -> list[str]:
-    """The featured one, the four strongest others by their ranks, and chance."""
+    """The featured one, the four strongest others by their ranks, and chance.
+
+    Where fewer than four others have ranks, those that are not the paper's fill up.
+    """
     order = [str(name) for name in table.loc[table["data"] == track, "evaluator"]]
     others = [name for name in order if name not in (own, RANDOM)][:4]
     return [own, *others, *([RANDOM] if RANDOM in order and own != RANDOM else [])]
@@ -167,13 +208,20 @@ def in_order(methods: Iterable[str]) -> list[str]:
 
 
 def _table(whole: pd.DataFrame, kind: Kind) -> pd.DataFrame:
-    columns = [*METRICS, *RANKS]
+    metrics = measured(whole)
+    ranks = [f"r{metric}" for metric in metrics]
+    columns = [*metrics, *ranks]
     means = rank_experiments(whole).groupby(["track", "method"])[columns].mean().reset_index()
     means = means.rename(columns={"track": "data", "method": kind})
-    means["avg_rank"] = means[list(RANKS)].mean(axis=1)
+    means["avg_rank"] = means[ranks].mean(axis=1)
     means["place"] = _places(means[kind])
     order = means.sort_values(["data", "avg_rank", "place"]).reset_index(drop=True)
-    return order[["data", kind, *columns, "avg_rank"]]
+    return order[["data", kind, *columns, *(["avg_rank"] if len(metrics) > 1 else [])]]
+
+
+def choose_rank(table: pd.DataFrame) -> str:
+    """The column of the rank that a table is sorted by."""
+    return "avg_rank" if "avg_rank" in table else "rAUC_qlt"
 
 
 def _check_cells(cells: pd.DataFrame) -> pd.DataFrame:
@@ -183,6 +231,7 @@ def _check_cells(cells: pd.DataFrame) -> pd.DataFrame:
             f"there is no track {list_names(strange)}",
             advice=f"there are: {', '.join(TRACKS)}",
         )
+    name_unrealistic(cells)
     twice = cells[cells.duplicated([*EXPERIMENT, "method"])]
     if len(twice):
         names = sorted({str(name) for name in twice["dataset"]})
@@ -238,13 +287,13 @@ def read_published() -> pd.DataFrame:
 def compare_with_paper(table: pd.DataFrame) -> pd.DataFrame:
     """Ours, the paper's and the difference, one row per track, evaluator and metric.
 
-    What the paper does not have (its two unused evaluators) has no figure there: NaN.
+    What the paper does not have has no figure there: NaN.
     """
-    keys = ["data", "evaluator"]
-    ours = table.melt(keys, list(METRICS), "metric", "ours")
-    theirs = read_published().melt(keys, list(METRICS), "metric", "paper")
+    keys, metrics = ["data", "evaluator"], list(measured(table))
+    ours = table.melt(keys, metrics, "metric", "ours")
+    theirs = read_published().melt(keys, metrics, "metric", "paper")
     both = ours.merge(theirs, "left", [*keys, "metric"])
-    order = table[keys].merge(pd.DataFrame({"metric": list(METRICS)}), "cross")
+    order = table[keys].merge(pd.DataFrame({"metric": metrics}), "cross")
     both = order.merge(both, "left", [*keys, "metric"])
     return both.assign(difference=both["ours"] - both["paper"])
 
@@ -312,8 +361,12 @@ class Significance:
 
 
 def compare_evaluators(cells: pd.DataFrame, track: str, metric: str = "AUC_qlt") -> Significance:
-    """Test all evaluators of a track together, and EAP (or the best, without it) against each."""
+    """Test all evaluators of a track together, and EAP (or the best, without it) against each.
+
+    Those that are not the paper's take no part, or the others' tests would hang on them.
+    """
     means = by_dataset(complete_experiments(cells, "evaluator")[0], track, metric) * METRICS[metric]
+    means = means[[name for name in means if name not in EXTRAS]]
     count, methods = means.shape
     places = means.rank(axis=1, ascending=False).mean().sort_values(kind="stable")
     ranks = tuple((str(name), float(rank)) for name, rank in places.items())

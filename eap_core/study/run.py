@@ -34,6 +34,7 @@ from eap_core.scoring import best_first
 from eap_core.scoring.posterior import Prior
 from eap_core.scoring.workbench import Workbench
 from eap_core.study.data import DataSet, Split, Track, split_dataset
+from eap_core.study.unrealistic import FOREIGN, Unrealistic
 
 DEFAULT_PRIOR = "m/n"
 _ALONE = threading.Lock()  # the number of threads is the process's: one cell in it at a time
@@ -41,7 +42,10 @@ _ALONE = threading.Lock()  # the number of threads is the process's: one cell in
 
 @dataclass(frozen=True)
 class Cell:
-    """All that its result depends on; ``pool`` are the data sets that unrealistic rows are from."""
+    """All that its result depends on; ``pool`` are the data sets that unrealistic rows are from.
+
+    Without ``points`` it has no learning curves.
+    """
 
     data: DataSet
     seed: int
@@ -49,6 +53,7 @@ class Cell:
     evaluators: tuple[str, ...]
     points: int
     key: str
+    unrealistic: Unrealistic = FOREIGN
 
     @property
     def name(self) -> str:
@@ -60,19 +65,20 @@ def run(cell: Cell) -> dict[str, Any]:
     started = time.perf_counter()
     # One thread: the last bits of a sum depend on how many share it.
     with _ALONE, threadpool_limits(1):
-        made = split_dataset(cell.data, cell.pool, cell.seed)
+        made = split_dataset(cell.data, cell.pool, cell.seed, cell.unrealistic)
         seconds = {"split": time.perf_counter() - started}
         bench = Workbench(made.problem, seed=cell.seed)
-        curves = LearningCurves(
-            made.task, learner_of(cell.data.track, made, cell.seed), points=cell.points
-        )
-        rows = []
+        curves = _curves(cell, made)
+        rows: list[dict[str, Any]] = []
         for kind, method, scores, took in _scores(bench, cell.evaluators):
             if kind == "evaluator":
                 seconds[method] = took
-            began = time.perf_counter()
-            rows.append({"kind": kind, "method": method, **_figures(made, scores, curves)})
-            seconds["curves"] = seconds.get("curves", 0.0) + time.perf_counter() - began
+            auc = float(roc_auc_score(made.realistic, np.asarray(scores)))
+            rows.append({"kind": kind, "method": method, "AUC_qlt": auc})
+            if curves:
+                began = time.perf_counter()
+                rows[-1] |= _learn(made, scores, curves)
+                seconds["curves"] = seconds.get("curves", 0.0) + time.perf_counter() - began
     return {
         "key": cell.key,
         "dataset": cell.data.name,
@@ -82,6 +88,7 @@ def run(cell: Cell) -> dict[str, Any]:
         "anomalies": made.problem.m,
         "candidates": len(made.problem.ids),
         "columns": made.problem.x_train.shape[1],
+        "unrealistic": cell.unrealistic,
         "lenders": list(made.lenders),
         "rows": rows,
         "seconds": seconds,
@@ -107,11 +114,18 @@ def learner_of(track: Track, split: Split, seed: int) -> Learner:
     return Svm(split.task) if track == "images" else Forest(split.task, seed)
 
 
-def _figures(made: Split, scores: Floats, curves: LearningCurves) -> dict[str, Any]:
+def _curves(cell: Cell, made: Split) -> LearningCurves | None:
+    if not cell.points:
+        return None
+    return LearningCurves(
+        made.task, learner_of(cell.data.track, made, cell.seed), points=cell.points
+    )
+
+
+def _learn(made: Split, scores: Floats, curves: LearningCurves) -> dict[str, Any]:
     order = best_first(scores, made.problem.ids)
     gain, loss = curves.best_first(order), curves.worst_first(order)
     return {
-        "AUC_qlt": float(roc_auc_score(made.realistic, np.asarray(scores))),
         "AULC_g": gain.area,
         "ACC_g": gain.end,
         "AULC_p": loss.area,

@@ -184,13 +184,13 @@ class SettingsForm:
         )
 
     def _lines(self) -> Literal["data", "paper"]:
-        fixed = self._choice(
+        drawn = self._choice(
             "Lines between categories",
-            ("Drawn from your data", "The paper's"),
-            self._given.lines == "paper",
+            ("Fixed", "Drawn from your data"),
+            self._given.lines == "data",
             "lines",
         )
-        return "paper" if fixed else "data"
+        return "data" if drawn else "paper"
 
     def _methods(self) -> tuple[str, ...]:
         found = st.multiselect(

@@ -18,7 +18,7 @@ from eap_core.analysis.trust import (
     describe_weakness,
 )
 from eap_core.evaluators import EVALUATORS
-from eap_core.jobs import RehearsalJob, launch
+from eap_core.jobs import CompletionJob, RehearsalJob, launch
 from eap_core.project.results import choose_score
 from ui import cached, jobs
 from ui.scored_project import ScoredProject
@@ -44,10 +44,12 @@ def show_trust(found: ScoredProject, busy: bool) -> None:
 def offer_better_score(found: ScoredProject, name: str, sentence: str) -> None:
     """Say which evaluator serves better here, and let one click choose it."""
     st.info(sentence, icon=":material/swap_vert:")
-    if column_name(name) not in found.table:
-        return  # it was rehearsed, but these candidates have no such score
-    words = f"Rank by {EVALUATORS[name].title}"
-    if st.button(words, icon=":material/swap_vert:", key="trust.choose"):
+    title = EVALUATORS[name].title
+    if column_name(name) not in found.table:  # it was rehearsed, but the candidates lack it
+        if not found.changed and st.button(f"Compute {title}", key="trust.compute"):
+            launch(found.store, CompletionJob(found.run.id, (name,)), found.project.id)
+            st.rerun()
+    elif st.button(f"Rank by {title}", icon=":material/swap_vert:", key="trust.choose"):
         choose_score(found.store, found.run.id, name)
         st.rerun()
 
@@ -77,7 +79,7 @@ def _show_missing(found: ScoredProject, busy: bool) -> None:
 
 def _show_rehearsal(found: ScoredProject, kept: Rehearsal) -> None:
     chosen = found.chosen if found.chosen in kept.names else "eap"
-    how: Lines = "paper" if found.run.settings.get("lines") == "paper" else "data"
+    how: Lines = "data" if found.run.settings.get("lines") == "data" else "paper"
     st.markdown(describe(kept, chosen, how))
     weakness = describe_weakness(kept)
     if weakness:

@@ -39,7 +39,7 @@ class Plan:
     ``clip_model``, ``weights``, a file to read instead of the published ones, and ``int8``, to look
     in 8 bits, are for the features "clip" only. ``chosen`` is the evaluator whose score ranks the
     candidates; it can be changed afterwards, since no score depends on it. ``lines`` says what
-    draws the lines between categories: the rehearsal, or the paper's constants.
+    draws the lines between categories: the paper's constants, or the rehearsal.
     """
 
     evaluators: tuple[str, ...] = ("eap",)
@@ -52,7 +52,7 @@ class Plan:
     weights: str | None = None
     int8: bool = False
     chosen: str = "eap"
-    lines: Literal["data", "paper"] = "data"
+    lines: Literal["data", "paper"] = "paper"
 
     @property
     def belief(self) -> Prior | None:

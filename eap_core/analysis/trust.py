@@ -176,10 +176,10 @@ class Rehearsal:
         known = ", ".join(each.name for each in self.trials)
         raise SettingsError(f"{quote(name)} was not rehearsed", advice=f"choose from {known}")
 
-    def lines_of(self, name: str, how: Lines = "data") -> CategoryLines | None:
+    def lines_of(self, name: str, how: Lines = "paper") -> CategoryLines | None:
         """The lines by which categories are called; a weak rehearsal is nothing to draw them by."""
         trial = self.trial(name)
-        return trial.fixed if self.weak or how == "paper" else trial.lines
+        return trial.lines if how == "data" and not self.weak else trial.fixed
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -477,7 +477,7 @@ def _serves_better(one: Trial, other: Trial) -> bool:
     return enough and other.quality.low <= one.quality.value
 
 
-def describe(rehearsal: Rehearsal, name: str, how: Lines = "data") -> str:
+def describe(rehearsal: Rehearsal, name: str, how: Lines = "paper") -> str:
     """One or two sentences on how right this evaluator is here."""
     trial = rehearsal.trial(name)
     m, found = rehearsal.m, trial.found

@@ -126,7 +126,7 @@ def _shuffle(rows: Floats, rng: np.random.Generator) -> Floats:
 Demo = Literal["images", "table"]
 NAMES: dict[Demo, str] = {"images": "Demo: machined parts", "table": "Demo: tumour measurements"}
 _ASSETS = find_app() / "assets"
-_EVERYTHING = Plan(evaluators=("all",))
+_EVERYTHING = Plan(evaluators=("all", "reach"))
 PARTS, FEATURES = _ASSETS / "demo_parts.zip", _ASSETS / "demo_features.zip"
 
 

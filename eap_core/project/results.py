@@ -329,7 +329,7 @@ def choose_score(store: Store, run_id: str, evaluator: str) -> None:
 def lines_in_use(store: Store, run: Run, chosen: str) -> CategoryLines | None:
     """The lines between a run's categories with their errors; None where nothing is rehearsed."""
     kept = read_rehearsal(store, run.id)
-    how: Lines = "paper" if run.settings.get("lines") == "paper" else "data"
+    how: Lines = "data" if run.settings.get("lines") == "data" else "paper"
     return None if kept is None else kept.lines_of(_judged_by(chosen), how)
 
 

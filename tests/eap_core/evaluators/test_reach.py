@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import skew
 from sklearn.covariance import LedoitWolf
@@ -193,6 +193,7 @@ def test_the_ranking_conditions(
         assert realistic > phi(n_other, p_dull, prior)
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 2**16), st.floats(0.5, 30.0))
 def test_farther_out_in_a_view_is_never_more_evidence(seed: int, spread: float) -> None:
     problem = make_problem(seed % 50, normals=30, anomalies=3, columns=2)

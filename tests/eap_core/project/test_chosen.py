@@ -19,7 +19,8 @@ from eap_core.export.bundle import write_bundle
 from eap_core.export.request import ExportRequest
 from eap_core.project import InputFile
 from eap_core.project.intake import take
-from eap_core.project.results import add_parts, choose_score, run_frame
+from eap_core.project.rehearsal import read_rehearsal
+from eap_core.project.results import add_parts, choose_score, lines_in_use, run_frame
 from eap_core.project.run import score_project
 from eap_core.review import Decision
 from eap_core.scoring import percentiles
@@ -51,8 +52,10 @@ def test_place_and_category_follow_the_choice(store: Store, run: str) -> None:
     assert by_reach["reach"].is_monotonic_decreasing
     assert by_reach["rank"].tolist() == list(range(1, 21))
     np.testing.assert_array_equal(by_reach["percentile"], percentiles(by_reach["reach"].to_numpy()))
-    too_far = by_reach["reach_observations"] < 1
-    looks_normal = ~too_far & (by_reach["reach_p"] < 0.5)
+    lines = lines_in_use(store, runs.by_id(store, run), "reach")
+    assert lines is not None
+    too_far = by_reach["reach_observations"] < lines.support
+    looks_normal = ~too_far & (by_reach["reach_p"] < lines.looks)
     assert set(by_reach["category"][too_far]) <= {"unrealistic"}
     assert set(by_reach["category"][looks_normal]) <= {"indistinguishable"}
     assert set(by_reach["category"][~too_far & ~looks_normal]) <= {"realistic"}
@@ -62,6 +65,26 @@ def test_place_and_category_follow_the_choice(store: Store, run: str) -> None:
     np.testing.assert_array_equal(before, after)
     choose_score(store, run, "eap")
     assert run_frame(store, run).equals(by_eap)
+
+
+@pytest.mark.parametrize("lines", ["data", "paper"])
+def test_what_draws_the_lines(store: Store, run: str, lines: str) -> None:
+    project = runs.by_id(store, run).project
+    plan = Plan(settings=replace(AUTHORS, subsets=3), lines=lines)  # type: ignore[arg-type]
+    made = score_project(store, project, plan)
+    kept = read_rehearsal(store, made.id)
+    assert kept is not None
+    strong = replace(kept, m=16, normals=50)  # no longer weak
+    trial = strong.trial("eap")
+    own, fixed = trial.lines, trial.fixed
+    assert own is not None
+    assert fixed is not None
+    assert (fixed.looks, fixed.support) == (0.5, 0.5)
+    assert strong.lines_of("eap", "data") == own
+    assert strong.lines_of("eap") == fixed
+    assert replace(strong, m=3).lines_of("eap", "data") == fixed
+    used = lines_in_use(store, made, "eap")
+    assert used == kept.lines_of("eap", lines)  # type: ignore[arg-type]
 
 
 def test_by_another_evaluator_the_category_stays_eaps(store: Store, run: str) -> None:

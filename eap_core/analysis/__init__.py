@@ -102,9 +102,9 @@ def versions() -> dict[str, str]:
 # How long the steps of a run take, roughly, so that progress is a share of the time.
 
 _EACH_DETECTOR = 0.15
-_AT_LEAST = MappingProxyType({"umap": 3.0, "rehearsal": 2.0})  # to load what it needs; five forests
+_AT_LEAST = MappingProxyType({"umap": 3.0, "rehearsal": 2.0})  # to load it; five forests
 # Of the steps that are no evaluators, for as many rows as an evaluator's own seconds.
-_SECONDS = MappingProxyType({"insight": 0.5, "umap": 3.0, "rehearsal": 5.0})
+_SECONDS = MappingProxyType({"insight": 0.5, "umap": 3.0})
 _NEXT_TO_NOTHING, _SUBSETS = 0.02, 101
 
 

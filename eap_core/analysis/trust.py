@@ -50,8 +50,7 @@ NORMALS_ERROR = 0.15  # of unseen normals that look anomalous: what the line of 
 FAR_ERROR = 0.1  # of real anomalies that are too far: what the line of support is set by
 
 _FOLDS = 5
-_MOST_LEFT_OUT = 200  # normals a fold
-_MOST_NORMALS = 750  # so that 600 are left to learn from: more hardly rank better
+_MOST_NORMALS = 750  # 150 are left out of each fold, and of more than 600 one learns little more
 _SUBSETS = 25
 _LEAST_OF_A_KIND = 10  # impossible rows: they cost next to nothing
 _NOISE = 3.0  # standard deviations
@@ -210,8 +209,8 @@ def rehearse(
 ) -> Rehearsal:
     """Score what is left out of the training rows in turn; the problem's candidates play no part.
 
-    The evidence is averaged over 25 subsets at most, so that all folds take about as long as one
-    scoring over a hundred.
+    The evidence is averaged over 25 subsets at most, so that all folds together take about as long
+    as EAP over a hundred.
     """
     evaluators = evaluator_names(evaluators)
     folds = make_folds(problem, settings, seed)
@@ -294,7 +293,7 @@ def _count_left_out(problem: Problem, settings: Settings, folds: int) -> int:
     there = len(problem.normals)
     kept_anomalies = problem.m - problem.m // folds
     spare = there - max(settings.fewest_normals, kept_anomalies + 1)
-    found = min(_MOST_LEFT_OUT, there // _FOLDS, spare)
+    found = min(there // _FOLDS, spare)
     if found < 1:
         raise DataError(
             f"{there:,} normals beside {problem.m:,} real anomalies are too few to leave some out",

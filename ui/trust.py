@@ -114,7 +114,7 @@ def _show_lines(kept: Rehearsal, how: Lines) -> None:
                 rows.append(_calls(f"{title}, lines that {words}{used}", lines))
     st.table(pd.DataFrame(rows).set_index("Lines"))
     st.caption(
-        "Lines that your data draw call at most 15 % of the unseen normals anomalous and at "
+        "Lines that your data draw call at most a tenth of the unseen normals anomalous and at "
         "most a tenth of the real anomalies too far, by these rows."
     )
 

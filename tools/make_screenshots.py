@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from eap_core.project.demos import Demo, make_demo
 from eap_core.project.prompts import PromptPlan, run_prompts
-from eap_core.project.results import run_frame
+from eap_core.project.results import choose_score, run_frame
 from eap_core.review import Decision
 from eap_core.store.decisions import append
 from eap_core.store.store import open_store
@@ -57,6 +57,8 @@ def _demo(home: Path, kind: Demo) -> str:
     store = open_store(home)
     project = make_demo(store, kind)
     assert project.current_run is not None
+    if kind == "images":
+        choose_score(store, project.current_run, "reach")
     rows = run_frame(store, project.current_run)
     verdicts = ["accept", "accept", "reject", "accept", "skip"]
     append(
@@ -70,7 +72,7 @@ def _demo(home: Path, kind: Demo) -> str:
                 "Reviewer 1",
                 reason="too_subtle" if verdicts[i % len(verdicts)] == "reject" else None,
             )
-            for i, item in enumerate(rows["item"][:25])
+            for i, item in enumerate(rows["item"][1:26])  # the best one is shown
         ],
     )
     store.close()

@@ -101,6 +101,7 @@ def _row(trial: Trial, m: int, lines: CategoryLines | None) -> dict[str, str]:
         "Above impossible rows": f"{100 * trial.above_impossible.value:.0f} % "
         f"({_span(trial.above_impossible)})",
         "Called “looks normal”": "–" if lines is None else f"{round(lines.real_normal * m):,}",
+        "Normals called realistic": "–" if lines is None else f"{lines.normals_realistic:.0%}",
     }
 
 

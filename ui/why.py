@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from eap_core.analysis.explain import in_words, place_in_words, reach_in_words
+from eap_core.analysis.trust import JUDGED_BY, Lines, describe_label
 from eap_core.evaluators import EVALUATORS
 from eap_core.project.results import CandidateFacts
 from eap_core.scoring.posterior import INDISTINGUISHABLE, REALISTIC
@@ -72,7 +73,22 @@ def show_why(found: ScoredProject, item: str) -> None:
 
 
 def why_in_words(found: ScoredProject, row: pd.Series, insight: CandidateFacts | None) -> str:
-    """Why a candidate has its place, by the chosen score's own parts where it has any."""
+    """Why a candidate has its place, and how often its category is wrong here."""
+    error = _error_in_words(found, str(row["category"]))
+    return f"{_place_in_words(found, row, insight)} {error}".rstrip()
+
+
+def _error_in_words(found: ScoredProject, category: str) -> str:
+    kept = cached.rehearsal(found.run.id)
+    if kept is None:
+        return ""
+    name = found.chosen if found.chosen in JUDGED_BY else "eap"
+    how: Lines = "data" if found.run.settings.get("lines") == "data" else "paper"
+    return describe_label(kept, name, category, how)
+
+
+def _place_in_words(found: ScoredProject, row: pd.Series, insight: CandidateFacts | None) -> str:
+    """By the chosen score's own parts where it has any."""
     of = max(len(found.table), int(found.table["rank"].max()))
     place = place_in_words(int(row["rank"]), of, int(row["tied"]))
     if found.chosen == "reach":

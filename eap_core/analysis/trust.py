@@ -514,6 +514,23 @@ def _describe_calls(lines: CategoryLines | None, m: int) -> str:
     return f"; {said}: judge {those} by eye."
 
 
+def describe_label(rehearsal: Rehearsal, name: str, category: str, how: Lines = "paper") -> str:
+    """How often a category is wrong here, by the rehearsal; nothing where it never was."""
+    lines = rehearsal.lines_of(name, how)
+    if lines is None:
+        return ""
+    if category == REALISTIC:
+        share = lines.normals_realistic
+        return (
+            f"{_percent(share)} of unseen normals would be called realistic, too." if share else ""
+        )
+    wrong = lines.real_normal if category == INDISTINGUISHABLE else lines.real_far
+    count = round(wrong * rehearsal.m)
+    if not count:
+        return ""
+    return f"{count:,} of your {rehearsal.m:,} real anomalies would be called so, too."
+
+
 def describe_better(rehearsal: Rehearsal, chosen: str = "eap") -> str | None:
     """Which evaluator serves better than the chosen one, and by what; None where none does."""
     name = best_evaluator(rehearsal, chosen)

@@ -369,6 +369,16 @@ def _tell(findings: tuple[Finding, ...] | list[Finding]) -> None:
 # Commands that show what there is: projects, their scores, the demos.
 
 
+def find_scored(store: Store, name: str) -> tuple[Project, str]:
+    """A project that has scores, and its current run."""
+    from eap_core.store import projects
+
+    found = projects.find(store, name)
+    if found.current_run is None:
+        raise SettingsError(f"{quote(found.name)} has no scores yet", advice="make them with run")
+    return found, found.current_run
+
+
 @app.command()
 def scores(
     project: Named,
@@ -382,19 +392,13 @@ def scores(
     python -m eap_core scores bottle --out bottle.csv
     """
     from eap_core.project.results import run_frame
-    from eap_core.store import projects
     from eap_core.store.store import open_current_store
 
     if out:
         check_target(out)
     with open_current_store() as store:
-        found = projects.find(store, project)
-        if found.current_run is None:
-            raise SettingsError(
-                f"{quote(found.name)} has no scores yet",
-                advice="make them with run",
-            )
-        frame = run_frame(store, found.current_run)
+        _, run = find_scored(store, project)
+        frame = run_frame(store, run)
     if out:
         write_frame(frame.drop(columns="item"), out)
         output.say(f"{len(frame):,} candidates → {out.name}")
@@ -415,17 +419,11 @@ def choose(
     python -m eap_core choose bottle reach
     """
     from eap_core.project.results import choose_score
-    from eap_core.store import projects
     from eap_core.store.store import open_current_store
 
     with open_current_store() as store:
-        found = projects.find(store, project)
-        if found.current_run is None:
-            raise SettingsError(
-                f"{quote(found.name)} has no scores yet",
-                advice="make them with run",
-            )
-        choose_score(store, found.current_run, evaluator)
+        found, run = find_scored(store, project)
+        choose_score(store, run, evaluator)
     output.say(f"{escape_controls(found.name)}: ranked by {evaluator}")
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eap_core.base.errors import SettingsError, quote
+from eap_core.base.errors import SettingsError
 from eap_core.cli import output
 from eap_core.cli.options import (
     InputFiles,
@@ -101,23 +101,18 @@ def _rehearse_files(
 
 def _rehearse_run(name: str, quiet: bool) -> Rehearsal:
     """What is kept with the current run, made where it is not there yet."""
+    from eap_core.cli.projects import find_scored
     from eap_core.project.rehearsal import read_rehearsal
     from eap_core.project.run import rehearse_project
-    from eap_core.store import projects
     from eap_core.store.store import open_current_store
 
     with open_current_store() as store:
-        found = projects.find(store, name)
-        if found.current_run is None:
-            raise SettingsError(
-                f"{quote(found.name)} has no scores yet",
-                advice="make them with run",
-            )
-        kept = read_rehearsal(store, found.current_run)
+        _, run = find_scored(store, name)
+        kept = read_rehearsal(store, run)
         if kept is not None:
             return kept
         with output.progress_bar(quiet=quiet) as progress:
-            return rehearse_project(store, found.current_run, progress)
+            return rehearse_project(store, run, progress)
 
 
 def _write_json(found: Rehearsal) -> None:

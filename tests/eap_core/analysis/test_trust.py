@@ -24,6 +24,7 @@ from eap_core.analysis.trust import (
     best_evaluator,
     describe,
     describe_better,
+    describe_label,
     describe_weakness,
     estimate_auc,
     make_folds,
@@ -342,6 +343,22 @@ def test_few_real_anomalies_leave_much_open_even_where_all_are_found() -> None:
     assert lows[0] == 0.0
     assert 0.6 < estimate_auc(1.0, 6, 100).low < 0.9 < lows[-1] < 1.0
     assert estimate_auc(0.3, 1, 100) == Estimate(0.3, 0.0, 1.0)
+
+
+def test_a_category_comes_with_its_error() -> None:
+    lines = CategoryLines(0.5, 0.5, 0.12, 5 / 16, 0.0, 0.2)
+    trial = replace(_trial("eap", 12, 16, (0.8, 0.7, 0.9)), fixed=lines)
+    found = _rehearsal(trial, _trial("near_real", 12, 16, (0.8, 0.7, 0.9)))
+    assert describe_label(found, "eap", "realistic") == (
+        "12 % of unseen normals would be called realistic, too."
+    )
+    assert describe_label(found, "eap", "indistinguishable") == (
+        "5 of your 16 real anomalies would be called so, too."
+    )
+    assert describe_label(found, "eap", "unrealistic") == ""  # it never was
+    never = replace(trial, fixed=replace(lines, normals_realistic=0.0))
+    assert describe_label(_rehearsal(never), "eap", "realistic") == ""
+    assert describe_label(found, "near_real", "realistic") == ""  # it has no categories
 
 
 def test_the_share_found_has_the_interval_of_clopper_and_pearson() -> None:

@@ -10,6 +10,11 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from eap_core.project import InputFile
+from eap_core.project.intake import take
+from eap_core.store import projects
+from eap_core.store.store import Store
+
 
 def picture(seed: int, side: int = 48) -> bytes:
     """A small PNG with a texture of its own."""
@@ -36,3 +41,17 @@ def table_text(rows: int, seed: int, shift: float = 0.0, **columns: object) -> s
         for i, row in enumerate(values)
     ]
     return "\n".join([",".join(head), *lines]) + "\n"
+
+
+def make_rows_project(store: Store, folder: Path) -> str:
+    """A table project that is not scored: 40 normals, 4 real anomalies and 20 candidates."""
+    made = projects.create(store, "rows", "table").id
+    for name, role, rows, shift in (
+        ("good", "normal", 40, 0.0),
+        ("bad", "anomaly", 4, 2.0),
+        ("made", "candidate", 20, 2.0),
+    ):
+        path = folder / f"{name}.csv"
+        path.write_text(table_text(rows, len(name) + rows, shift))
+        take(store, made, [InputFile.at(path)], role)  # type: ignore[arg-type]
+    return made

@@ -17,30 +17,20 @@ from eap_core.base.progress import silent
 from eap_core.cli import app as commands
 from eap_core.export.bundle import write_bundle
 from eap_core.export.request import ExportRequest
-from eap_core.project import InputFile
-from eap_core.project.intake import take
 from eap_core.project.rehearsal import read_rehearsal
 from eap_core.project.results import add_parts, choose_score, lines_in_use, run_frame
 from eap_core.project.run import score_project
 from eap_core.review import Decision
 from eap_core.scoring import percentiles
 from eap_core.scoring.settings import AUTHORS
-from eap_core.store import decisions, projects, runs
+from eap_core.store import decisions, runs
 from eap_core.store.store import Store
-from tests.eap_core.project.conftest import table_text
+from tests.eap_core.project.conftest import make_rows_project
 
 
 @pytest.fixture
 def run(store: Store, tmp_path: Path) -> str:
-    made = projects.create(store, "rows", "table").id
-    for name, role, rows, shift in (
-        ("good", "normal", 40, 0.0),
-        ("bad", "anomaly", 4, 2.0),
-        ("made", "candidate", 20, 2.0),
-    ):
-        path = tmp_path / f"{name}.csv"
-        path.write_text(table_text(rows, len(name) + rows, shift))
-        take(store, made, [InputFile.at(path)], role)  # type: ignore[arg-type]
+    made = make_rows_project(store, tmp_path)
     plan = Plan(evaluators=("eap", "rarity", "reach"), settings=replace(AUTHORS, subsets=3))
     return score_project(store, made, plan).id
 

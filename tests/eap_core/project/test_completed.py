@@ -28,21 +28,12 @@ from eap_core.store import cleanup, jobs, projects, runs
 from eap_core.store.cleanup import empty_bin
 from eap_core.store.items import items_of, remove_upload, uploads_of
 from eap_core.store.store import Store
-from tests.eap_core.project.conftest import picture, table_text
+from tests.eap_core.project.conftest import make_rows_project, picture, table_text
 
 
 @pytest.fixture
 def project(store: Store, tmp_path: Path) -> str:
-    made = projects.create(store, "rows", "table").id
-    for name, role, rows, shift in (
-        ("good", "normal", 40, 0.0),
-        ("bad", "anomaly", 4, 2.0),
-        ("made", "candidate", 20, 2.0),
-    ):
-        path = tmp_path / f"{name}.csv"
-        path.write_text(table_text(rows, len(name) + rows, shift))
-        take(store, made, [InputFile.at(path)], role)  # type: ignore[arg-type]
-    return made
+    return make_rows_project(store, tmp_path)
 
 
 class _Stop:

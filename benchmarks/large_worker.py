@@ -6,6 +6,8 @@ import json
 import sys
 import time
 
+import psutil
+
 from benchmarks.large import ONE_PASS
 from benchmarks.problems import clouds
 from benchmarks.scale_worker import peak_bytes
@@ -14,14 +16,19 @@ from eap_core.scoring.distances import MEMORY_BUDGET
 from eap_core.scoring.workbench import Workbench
 
 
+def resident_bytes() -> int:
+    return int(psutil.Process().memory_info().rss)
+
+
 def main(candidates: int) -> None:
     score(Workbench(clouds(200, 5, 20, 32), ONE_PASS))
     problem = clouds(2_050, 50, candidates, 32)
-    before = peak_bytes()
+    held = resident_bytes()
     start = time.perf_counter()
     score(Workbench(problem, ONE_PASS))
     took = time.perf_counter() - start
-    figures = {"seconds": took, "peak": peak_bytes() - before, "budget": MEMORY_BUDGET}
+    # Making the problem may have taken more for a moment: then scoring took less than that.
+    figures = {"seconds": took, "peak": peak_bytes() - held, "budget": MEMORY_BUDGET}
     print(json.dumps(figures))
 
 

@@ -95,7 +95,8 @@ class SquaredDistances:
                 pool.shutdown(wait=True, cancel_futures=True)
 
     def _block(self, b: int) -> Floats:
-        rows = self.blocks()[b]
+        start = b * self.block_rows
+        rows = slice(start, min(start + self.block_rows, self.shape[0]))
         if self._whole is None:
             return self._compute(rows)
         if not self._filled[b]:

@@ -92,7 +92,7 @@ def test_equal_to_a_solve_per_candidate(reach: float, columns: int, anomalies: i
 
 
 def test_whole_quarterings_hardly_change_a_value() -> None:
-    """Inside the box of the training rows nothing, outside a few per cent of the differences."""
+    """The order is that of a schedule for each, inside the box of the training rows and outside."""
     problem = make_problem(2, normals=60, anomalies=6, each=6, columns=3)
     exact = np.array([one_at_a_time(problem, c, rounded=False) for c in range(18)])
     found = Lava().score(Workbench(problem))
